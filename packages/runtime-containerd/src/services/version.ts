@@ -1,0 +1,12 @@
+import type { CallOptions } from '../call-options.js';
+
+/** The version service (containerd.services.version.v1). */
+export interface Version {
+  get(options?: CallOptions): Promise<VersionReply>;
+}
+
+export interface VersionReply {
+  /** For example `2.1.9`, `v2.4.2`, or with a distribution's suffix. */
+  readonly version: string;
+  readonly revision: string;
+}
