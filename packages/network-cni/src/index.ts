@@ -1,1 +1,38 @@
-export {};
+// Runtime: operations on attachments
+export { Cni, type CniOptions, type OperationOptions, type ValidAttachment } from './runtime/cni.js';
+export { CniError, CniErrorCode, type CniCommand, type CniErrorFields, type CniFailure } from './cni-error.js';
+export type { CachedAttachment } from './cache/cached-attachment.js';
+
+// Attachments and their arguments
+export type { Attachment } from './attachment/attachment.js';
+export { kubernetesCniArgs, type KubernetesPod } from './attachment/cni-args.js';
+export { capabilityArgs, type CapabilityInput, type DnsInput, type PortMappingInput } from './attachment/capability-args.js';
+
+// Configuration
+export { CniConfigError, type JsonObject, type NetworkConfig, type NetworkConfigList } from './config/network-config.js';
+export { parseConfig, parseConfigList } from './config/parse-config-list.js';
+export { loadConfigLists, loadFirst } from './config/load-config-lists.js';
+export { ConfigDirectory, type ConfigDirectoryOptions, type ConfigState } from './config/config-directory.js';
+export { confTemplateValues, renderConfTemplate, writeConfList, type ConfTemplateValues } from './config/conf-template.js';
+
+// Results
+export type { CniResult, ResultDns, ResultInterface, ResultIp, ResultRoute } from './result/cni-result.js';
+export { podIps, type IpPreference } from './result/pod-ips.js';
+
+// Plugin execution
+export {
+  PluginRunError,
+  type PluginExit,
+  type PluginRequest,
+  type PluginRunFailure,
+  type PluginRunner,
+} from './plugin/plugin-runner.js';
+export { ProcessPluginRunner } from './plugin/process-plugin-runner.js';
+export { pickPluginEnvironment } from './plugin/plugin-environment.js';
+
+// Network namespaces
+export { NetnsError, type CreateNetnsOptions, type NetnsProvider } from './netns/netns-provider.js';
+export { NetnsThread, type NetnsThreadOptions } from './netns/netns-thread.js';
+
+// Versions of the CNI specification
+export { CURRENT_CNI_VERSION, SUPPORTED_CNI_VERSIONS, isAtLeast, isCniVersion, type CniVersion } from './version.js';
