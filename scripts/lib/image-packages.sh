@@ -1,0 +1,24 @@
+# shellcheck shell=bash
+# The packages that images are made from, unpacked into one directory each: programs below `programs`, the shared
+# libraries they need below `libraries`.
+
+# Prints the directory of the packages for the example image: busybox.
+provide_example_packages() {
+  cached "image-packages/example-$(os_release VERSION_CODENAME)" "unpack busybox privately" fill_image_packages busybox
+}
+
+# Prints the directory of the packages for the images of critest and the other suites.
+provide_suite_packages() {
+  cached "image-packages/suite-$(os_release VERSION_CODENAME)" "unpack the packages of the test images privately" \
+    fill_image_packages busybox nginx coreutils procps util-linux
+}
+
+fill_image_packages() { # PACKAGE... DIRECTORY
+  local directory=${*: -1} packages=("${@:1:$#-1}") libraries
+  apt_ready own
+  # shellcheck disable=SC2207
+  libraries=($(apt_libraries own "${packages[@]}"))
+  mkdir -p "$directory/programs" "$directory/libraries"
+  apt_unpack own "$directory/programs" "${packages[@]}"
+  apt_unpack own "$directory/libraries" "${libraries[@]}"
+}
