@@ -1,0 +1,50 @@
+/** Every Linux capability by its number (linux/capability.h, kernel 6.18). */
+export const CAPABILITY_NAMES: readonly string[] = [
+  'CAP_CHOWN',
+  'CAP_DAC_OVERRIDE',
+  'CAP_DAC_READ_SEARCH',
+  'CAP_FOWNER',
+  'CAP_FSETID',
+  'CAP_KILL',
+  'CAP_SETGID',
+  'CAP_SETUID',
+  'CAP_SETPCAP',
+  'CAP_LINUX_IMMUTABLE',
+  'CAP_NET_BIND_SERVICE',
+  'CAP_NET_BROADCAST',
+  'CAP_NET_ADMIN',
+  'CAP_NET_RAW',
+  'CAP_IPC_LOCK',
+  'CAP_IPC_OWNER',
+  'CAP_SYS_MODULE',
+  'CAP_SYS_RAWIO',
+  'CAP_SYS_CHROOT',
+  'CAP_SYS_PTRACE',
+  'CAP_SYS_PACCT',
+  'CAP_SYS_ADMIN',
+  'CAP_SYS_BOOT',
+  'CAP_SYS_NICE',
+  'CAP_SYS_RESOURCE',
+  'CAP_SYS_TIME',
+  'CAP_SYS_TTY_CONFIG',
+  'CAP_MKNOD',
+  'CAP_LEASE',
+  'CAP_AUDIT_WRITE',
+  'CAP_AUDIT_CONTROL',
+  'CAP_SETFCAP',
+  'CAP_MAC_OVERRIDE',
+  'CAP_MAC_ADMIN',
+  'CAP_SYSLOG',
+  'CAP_WAKE_ALARM',
+  'CAP_BLOCK_SUSPEND',
+  'CAP_AUDIT_READ',
+  'CAP_PERFMON',
+  'CAP_BPF',
+  'CAP_CHECKPOINT_RESTORE',
+];
+
+/** The names of the bits set in a mask as `/proc/<pid>/status` prints it (hex). Bits without a known name are left out. */
+export function decodeCapabilities(hexMask: string): string[] {
+  const mask = BigInt(`0x${hexMask.trim()}`);
+  return CAPABILITY_NAMES.filter((_, bit) => (mask >> BigInt(bit)) & 1n);
+}
