@@ -1,0 +1,138 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, dirname, extname, join } from 'node:path';
+import { parse, TomlError } from 'smol-toml';
+import { camelKeys, isTable } from './camel-case.js';
+import { ConfigError, type ConfigProblem } from './config-error.js';
+import { problemsOf } from './problems.js';
+import { configSchema, type CriquetConfig } from './schema.js';
+
+/** The configuration file of a node; it may be absent. */
+export const DEFAULT_CONFIG_PATH = '/etc/criquet/config.toml';
+
+/** A value that a command-line flag sets over the files. */
+export interface ConfigOverride {
+  /** The flag as the user wrote it (`--listen`), for error messages. */
+  readonly flag: string;
+  /** The key as it stands in the file, `containerd.address`. */
+  readonly key: string;
+  readonly value: unknown;
+}
+
+export interface LoadConfigOptions {
+  /** A file that must exist. Default: {@link DEFAULT_CONFIG_PATH}, which may be absent. */
+  readonly path?: string;
+  readonly overrides?: readonly ConfigOverride[];
+}
+
+/** A configuration and where it came from. */
+export interface LoadedConfig {
+  readonly config: CriquetConfig;
+  /** The files that were read, in the order in which they count; the last wins. */
+  readonly files: readonly string[];
+}
+
+type Table = Record<string, unknown>;
+
+interface Layer {
+  readonly source: string;
+  readonly content: Table;
+}
+
+/**
+ * Reads the configuration: defaults, then the file, then its drop-ins in lexical order (`*.toml` in the directory beside it that
+ * is named after it with `.d`: `/etc/criquet/config.d` for `/etc/criquet/config.toml`), then flags. Tables are merged, everything
+ * else replaces what an earlier layer says.
+ *
+ * @throws ConfigError naming file or flag, key and what is allowed: all problems at once.
+ */
+export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
+  const path = options.path ?? DEFAULT_CONFIG_PATH;
+  const files = await readLayers(path, options.path !== undefined);
+  const flags = (options.overrides ?? []).map((override) => ({ source: override.flag, content: nested(override) }));
+  return { config: merge([...files, ...flags]), files: files.map((layer) => layer.source) };
+}
+
+/** The configuration of a node that has no file. */
+export function defaultConfig(): CriquetConfig {
+  return merge([]);
+}
+
+async function readLayers(path: string, required: boolean): Promise<Layer[]> {
+  const main = await readLayer(path, required);
+  const dropInDir = join(dirname(path), `${basename(path, extname(path))}.d`);
+  const names = await listDropIns(dropInDir);
+  const layers = [main, ...(await Promise.all(names.map((name) => readLayer(join(dropInDir, name), true))))];
+  return layers.filter((layer) => layer !== undefined);
+}
+
+async function listDropIns(dir: string): Promise<string[]> {
+  try {
+    return (await readdir(dir)).filter((name) => name.endsWith('.toml') && !name.startsWith('.')).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw new ConfigError([{ source: dir, message: `cannot be read: ${messageOf(error)}` }], { cause: error });
+  }
+}
+
+async function readLayer(path: string, required: boolean): Promise<Layer | undefined> {
+  let content: string;
+  try {
+    content = await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error) && !required) return undefined;
+    const reason = isMissing(error) ? 'there is no such file' : `cannot be read: ${messageOf(error)}`;
+    throw new ConfigError([{ source: path, message: reason }], { cause: error });
+  }
+  try {
+    return { source: path, content: parse(content) };
+  } catch (error) {
+    const at = error instanceof TomlError ? `line ${error.line}, column ${error.column}: ` : '';
+    const reason = messageOf(error).split('\n')[0] ?? '';
+    throw new ConfigError([{ source: path, message: `${at}${reason}` }], { cause: error });
+  }
+}
+
+/** Checks every layer by itself, so that a problem names the layer it stands in, then the whole. */
+function merge(layers: readonly Layer[]): CriquetConfig {
+  const problems: ConfigProblem[] = [];
+  const base: Table = { runtime: { handlers: { runc: {} } } };
+  let merged = base;
+  for (const { source, content } of layers) {
+    const checked = configSchema.safeParse(content);
+    if (checked.success) merged = overlay(merged, content);
+    else problems.push(...problemsOf(checked.error.issues, content, source));
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  const config = camelKeys(configSchema, configSchema.parse(merged)) as CriquetConfig;
+  checkDefaultHandler(config, layers);
+  return { ...config, cni: { ...config.cni, netnsDir: config.cni.netnsDir || join(config.stateDir, 'netns') } };
+}
+
+function overlay(under: Table, over: Table): Table {
+  const result = { ...under };
+  for (const [name, value] of Object.entries(over)) {
+    const below = result[name];
+    result[name] = isTable(value) && isTable(below) ? overlay(below, value) : value;
+  }
+  return result;
+}
+
+function checkDefaultHandler(config: CriquetConfig, layers: readonly Layer[]): void {
+  const { defaultHandler, handlers } = config.runtime;
+  if (Object.hasOwn(handlers, defaultHandler)) return;
+  const source = layers.findLast(({ content }) => isTable(content.runtime) && 'default_handler' in content.runtime)?.source;
+  const message = `there is no handler ${JSON.stringify(defaultHandler)}; handlers: ${Object.keys(handlers).join(', ')}`;
+  throw new ConfigError([{ source: source ?? 'configuration', key: 'runtime.default_handler', message }]);
+}
+
+function nested(override: ConfigOverride): Table {
+  return override.key.split('.').reduceRight<unknown>((value, name) => ({ [name]: value }), override.value) as Table;
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

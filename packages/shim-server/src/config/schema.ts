@@ -1,0 +1,181 @@
+import * as z from 'zod';
+import type { CamelKeys } from './camel-case.js';
+import {
+  absolutePath,
+  absolutePaths,
+  byteSize,
+  duration,
+  flag,
+  key,
+  nonEmptyText,
+  optionalKey,
+  optionalPath,
+  table,
+  text,
+  unixAddress,
+  wholeNumber,
+} from './values.js';
+
+/** Levels of the daemon's log, the most talkative last; "silent" logs nothing. */
+export const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+
+const handler = z
+  .strictObject({
+    runtime_type: key(
+      nonEmptyText,
+      'io.containerd.runc.v2',
+      'Name of the containerd shim: "io.containerd.runc.v2" runs the binary containerd-shim-runc-v2.',
+    ),
+    runtime_path: key(
+      optionalPath,
+      '',
+      "Path of the shim's binary. Unset: containerd looks the name up beside itself and in PATH.",
+    ),
+    binary_name: key(text, '', 'The OCI runtime that a runc-compatible shim calls: a name or a path. Unset: "runc".'),
+    root: key(optionalPath, '', "The OCI runtime's own state directory. Unset: the shim's default."),
+    systemd_cgroup: optionalKey(
+      flag,
+      'Whether the OCI runtime makes cgroups through systemd. Unset: found out from the running system.',
+    ),
+    config_path: key(
+      optionalPath,
+      '',
+      'Configuration file handed to a shim that is not runc-compatible (its option type is runtimeoptions.v1.Options).',
+    ),
+  })
+  .meta({ description: 'One runtime handler; a pod asks for it by RuntimeClass.' });
+
+/**
+ * Every key of the configuration file with its type, default and documentation; there is no other list.
+ * Durations become milliseconds and sizes become bytes in {@link CriquetConfig}.
+ */
+export const configSchema = z.strictObject({
+  listen: key(unixAddress, 'unix:///run/criquet/criquet.sock', 'The unix socket on which CRI is served.'),
+  state_dir: key(
+    absolutePath,
+    '/run/criquet',
+    'Volatile state, gone after a reboot: network namespace pins, FIFOs, shared memory of pods.',
+  ),
+  root_dir: key(
+    absolutePath,
+    '/var/lib/criquet',
+    "Persistent state: files of pods (hosts, hostname, resolv.conf) and the pause process' root directory.",
+  ),
+  log_level: key(
+    z.enum(LOG_LEVELS).meta({ allowed: `one of ${LOG_LEVELS.map((level) => `"${level}"`).join(', ')}` }),
+    'info',
+    'How much the daemon logs.',
+  ),
+  sandbox_image: key(
+    text,
+    '',
+    'Image of the process that holds a pod together. Unset: the built-in pause, which needs no image and no registry.',
+  ),
+  containerd: table(
+    {
+      address: key(unixAddress, 'unix:///run/containerd/containerd.sock', "containerd's gRPC socket."),
+      namespace: key(
+        nonEmptyText,
+        'k8s.io',
+        "containerd namespace that holds the pods. cAdvisor in the kubelet looks only into k8s.io; containerd's own CRI plugin must be off there.",
+      ),
+      snapshotter: key(nonEmptyText, 'overlayfs', 'Snapshotter plugin of containerd that unpacks images.'),
+      connect_timeout: key(duration, '10s', 'How long the start-up waits for containerd to answer.'),
+      call_timeout: key(
+        duration,
+        '2m',
+        'Longest time for one call to containerd that is not bounded by the CRI call it belongs to. Pulls are not concerned.',
+      ),
+    },
+    'The containerd to work with.',
+  ),
+  runtime: table(
+    {
+      default_handler: key(nonEmptyText, 'runc', 'The handler of pods that name none; one of the tables below runtime.handlers.'),
+      handlers: z
+        .record(z.string().min(1), handler)
+        .prefault({ runc: {} })
+        .meta({ description: 'One table a runtime handler; "runc" exists without being written here.' }),
+    },
+    'OCI runtimes.',
+  ),
+  cni: table(
+    {
+      conf_dir: key(
+        absolutePath,
+        '/etc/cni/net.d',
+        'Directory of network configurations (.conflist, .conf, .json); watched, the first in lexical order counts.',
+      ),
+      bin_dirs: key(absolutePaths, ['/opt/cni/bin', '/usr/lib/cni'], 'Directories that are searched for plugins, in this order.'),
+      cache_dir: key(
+        absolutePath,
+        '/var/lib/cni',
+        'Where the configuration and result of each attachment are kept until its DEL.',
+      ),
+      conf_template: key(
+        optionalPath,
+        '',
+        "Template of a network configuration list, rendered into conf_dir when the kubelet tells the node's pod CIDR.",
+      ),
+      max_conf_num: key(wholeNumber(1, 100), 1, 'How many configuration files of conf_dir become networks of a pod; the first is eth0.'),
+      netns_dir: key(optionalPath, '', "Where network namespaces are pinned. Unset: netns below state_dir."),
+      add_timeout: key(duration, '90s', 'Longest time for attaching a pod to all its networks; plugins are killed then.'),
+      del_timeout: key(duration, '60s', 'Longest time for detaching a pod; plugins are killed then and the DEL is tried again later.'),
+      status_timeout: key(duration, '5s', "Longest time for a plugin's STATUS."),
+    },
+    'Pod networks.',
+  ),
+  image: table(
+    {
+      hosts_dir: key(
+        optionalPath,
+        '/etc/containerd/certs.d',
+        'Directory of registry host configurations (REGISTRY/hosts.toml): mirrors, certificates, plain HTTP. Unset: none.',
+      ),
+      pull_progress_timeout: key(
+        duration,
+        '5m',
+        'A pull is given up when a layer that is being downloaded gains no byte for this long. Waiting for a slot and unpacking do not count.',
+      ),
+      max_parallel_pulls: key(
+        wholeNumber(0, 1000),
+        0,
+        'Pulls under way at once; 0 sets no limit. containerd itself downloads at most max_concurrent_downloads blobs (3) at once.',
+      ),
+    },
+    'Images.',
+  ),
+  container: table(
+    {
+      max_log_line_size: key(
+        wholeNumber(256, 1024 * 1024),
+        16384,
+        'Longest record of a container log in bytes; a longer line is split into partial records.',
+      ),
+      stop_timeout: key(duration, '2m', 'How long to wait for the exit of a container after SIGKILL before the stop fails.'),
+      shm_size: key(byteSize(4096, 2 ** 40, 'from 4Ki to 1024Gi'), '64Mi', "Size of a pod's /dev/shm."),
+      exec_sync_output_limit: key(
+        byteSize(1024, 16 * 2 ** 20 - 65536, 'from 1Ki to 16Mi less 64Ki (the kubelet refuses a reply of 16Mi)'),
+        '15Mi',
+        'Standard output and error of one ExecSync together; what is beyond is read and dropped.',
+      ),
+      ignore_image_volumes: key(flag, false, "Whether VOLUMEs of an image are left out instead of being made as the image's own."),
+      seccomp_profile_root: key(
+        absolutePath,
+        '/var/lib/kubelet/seccomp',
+        'Directory that a relative path of a Localhost seccomp profile starts from.',
+      ),
+    },
+    'Containers.',
+  ),
+});
+
+/** The configuration as it stands in a file: snake_case keys, durations and sizes in text, everything optional. */
+export type ConfigFile = z.input<typeof configSchema>;
+
+/** The complete configuration of the daemon: camelCase keys, durations in milliseconds, sizes in bytes. */
+export type CriquetConfig = CamelKeys<z.output<typeof configSchema>>;
+
+/** One runtime handler of {@link CriquetConfig}. */
+export type RuntimeHandlerConfig = CriquetConfig['runtime']['handlers'][string];
+export type LogLevel = (typeof LOG_LEVELS)[number];
