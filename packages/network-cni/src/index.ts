@@ -1,15 +1,18 @@
 // Runtime: operations on attachments
-export { Cni, type CniOptions, type OperationOptions, type ValidAttachment } from './runtime/cni.js';
+export { Cni, type CniOptions, type ValidAttachment } from './runtime/cni.js';
+export { DEFAULT_OPERATION_TIMEOUT_MS, type OperationOptions } from './runtime/operation.js';
 export { CniError, CniErrorCode, type CniCommand, type CniErrorFields, type CniFailure } from './cni-error.js';
 export type { CachedAttachment } from './cache/cached-attachment.js';
 
 // Attachments and their arguments
 export type { Attachment } from './attachment/attachment.js';
 export { kubernetesCniArgs, type KubernetesPod } from './attachment/cni-args.js';
-export { capabilityArgs, type CapabilityInput, type DnsInput, type PortMappingInput } from './attachment/capability-args.js';
+export { POD_ANNOTATIONS_CAPABILITY, capabilityArgs, type CapabilityInput, type DnsInput } from './attachment/capability-args.js';
+export type { PortMappingInput } from './attachment/port-mappings.js';
 
 // Configuration
-export { CniConfigError, type JsonObject, type NetworkConfig, type NetworkConfigList } from './config/network-config.js';
+export type { JsonObject } from './json/object-reader.js';
+export { CniConfigError, type NetworkConfig, type NetworkConfigList } from './config/network-config.js';
 export { parseConfig, parseConfigList } from './config/parse-config-list.js';
 export { loadConfigLists, loadFirst } from './config/load-config-lists.js';
 export { ConfigDirectory, type ConfigDirectoryOptions, type ConfigState } from './config/config-directory.js';

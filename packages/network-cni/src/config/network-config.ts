@@ -1,7 +1,5 @@
+import type { JsonObject } from '../json/object-reader.js';
 import type { CniVersion } from '../version.js';
-
-/** A JSON object as it came from a file or a plugin. */
-export type JsonObject = { readonly [key: string]: unknown };
 
 /** One plugin of a list (SPEC.md section 1, "Plugin configuration objects"). */
 export interface NetworkConfig {

@@ -26,6 +26,8 @@ export interface PluginExit {
  * PluginRunError when it could not be started or had to be stopped.
  */
 export interface PluginRunner {
+  /** The path of a plugin, or undefined when it is in none of the directories. Looked up on disk where this is absent. */
+  find?(type: string, binDirs: readonly string[]): Promise<string | undefined>;
   run(request: PluginRequest): Promise<PluginExit>;
 }
 

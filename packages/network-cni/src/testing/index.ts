@@ -1,2 +1,10 @@
-export { FakePluginRunner, type FakePlugin, type FakePluginCall } from './fake-plugin-runner.js';
+export {
+  FakePluginRunner,
+  attaching,
+  exited,
+  failedWith,
+  passing,
+  type FakePlugin,
+  type FakePluginCall,
+} from './fake-plugin-runner.js';
 export { FakeNetnsProvider } from './fake-netns-provider.js';
