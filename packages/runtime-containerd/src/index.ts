@@ -1,6 +1,20 @@
 // Connecting
+export { connectContainerd, type ConnectOptions } from './connect.js';
+export type { CallObserver } from './grpc/channel.js';
 export type { Containerd } from './containerd.js';
 export type { CallOptions } from './call-options.js';
+
+// Errors
+export {
+  ContainerdError,
+  isAlreadyExists,
+  isCancelled,
+  isDeadlineExceeded,
+  isFailedPrecondition,
+  isNotFound,
+  isTaskGone,
+  isUnavailable,
+} from './errors.js';
 
 // Messages
 export type { Any } from './any.js';
@@ -53,14 +67,45 @@ export type {
   TaskPausedEvent,
   TaskStartEvent,
 } from './services/event-types.js';
-export type { NamedStream, Streaming } from './services/streaming.js';
+export { decodeEvent } from './services/decode-event.js';
+export { newStreamId, type NamedStream, type Streaming } from './services/streaming.js';
 export type { Transfer } from './services/transfer.js';
 
 // Pulling
+export { hostPlatform } from './host-platform.js';
+export { PullStalled } from './transfer/pull-stalled.js';
 export type { PullCredentials, PullProgress, PullRequest } from './transfer/pull-request.js';
-export type { ResolvedImage } from './image/resolve-image.js';
+
+// Images in the content store
+export { chainId, resolveImage, type ResolvedImage } from './image/resolve-image.js';
+export { ImageIncomplete, ImageInvalid, PlatformMissing } from './image/image-errors.js';
+
+// Standard streams of a process
+export { TaskIo, type TaskIoLayout } from './task-io/task-io.js';
+export { OutputReader, type OutputOptions, type OutputSink } from './task-io/output-reader.js';
+export { StdinWriter } from './task-io/stdin-writer.js';
+export { mkfifo, MkfifoError } from './task-io/fifo.js';
 
 // OCI runtime specification
+export {
+  decodeProcess,
+  decodeResources,
+  decodeSpec,
+  encodeProcess,
+  encodeResources,
+  encodeSpec,
+  processTypeUrl,
+  resourcesTypeUrl,
+  specTypeUrl,
+} from './oci/spec-any.js';
+export {
+  checkpointOptions,
+  decodeRuncOptions,
+  runcOptions,
+  runcOptionsTypeUrl,
+  type RuncCheckpointOptions,
+  type RuncOptions,
+} from './runc-options.js';
 export type {
   LinuxBlockIo,
   LinuxCapabilities,

@@ -1,5 +1,9 @@
 import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
+import { ContainersService, type Container } from '../gen/services/containers/v1/containers.js';
+import { fromWireAny, toWireAny } from '../grpc/any.js';
+import type { Channel } from '../grpc/channel.js';
+import { toNanos } from '../grpc/timestamp.js';
 
 /** The containers service (containerd.services.containers.v1): records, nothing that runs. */
 export interface Containers {
@@ -60,4 +64,68 @@ export interface ContainerRecord {
   /** Nanoseconds since 1970. */
   readonly createdAt: bigint;
   readonly updatedAt: bigint;
+}
+
+export function containersService(channel: Channel): Containers {
+  return {
+    async get(id, options) {
+      return containerRecord(await channel.unary(ContainersService.get, { id }, options));
+    },
+    async list(filters = [], options) {
+      const { containers } = await channel.unary(ContainersService.list, { filters: [...filters] }, options);
+      return containers.map((container) => containerRecord({ container }));
+    },
+    async *stream(filters = [], options) {
+      const replies = channel.serverStream(ContainersService.listStream, { filters: [...filters] }, options);
+      for await (const reply of replies) yield containerRecord(reply);
+    },
+    async create(record, options) {
+      return containerRecord(await channel.unary(ContainersService.create, { container: wireContainer(record) }, options));
+    },
+    async update(record, fields, options) {
+      const request = { container: wireContainer(record), updateMask: [...fields] };
+      return containerRecord(await channel.unary(ContainersService.update, request, options));
+    },
+    async delete(id, options) {
+      await channel.unary(ContainersService.delete, { id }, options);
+    },
+  };
+}
+
+function wireContainer(record: Partial<NewContainer> & { readonly id: string }): Container {
+  const { id, labels = {}, image = '', runtime, spec, snapshotter = '', snapshotKey = '', extensions = {}, sandbox = '' } = record;
+  return {
+    id,
+    labels,
+    image,
+    runtime:
+      runtime === undefined
+        ? undefined
+        : { name: runtime.name, options: runtime.options === undefined ? undefined : toWireAny(runtime.options) },
+    spec: spec === undefined ? undefined : toWireAny(spec),
+    snapshotter,
+    snapshotKey,
+    extensions: Object.fromEntries(Object.entries(extensions).map(([name, any]) => [name, toWireAny(any)])),
+    sandbox,
+    createdAt: undefined,
+    updatedAt: undefined,
+  };
+}
+
+function containerRecord({ container }: { container: Container | undefined }): ContainerRecord {
+  const { runtime, spec, extensions = {} } = container ?? {};
+  const options = runtime?.options;
+  return {
+    id: container?.id ?? '',
+    labels: container?.labels ?? {},
+    image: container?.image ?? '',
+    runtime: { name: runtime?.name ?? '', ...(options === undefined ? {} : { options: fromWireAny(options) }) },
+    ...(spec === undefined ? {} : { spec: fromWireAny(spec) }),
+    snapshotter: container?.snapshotter ?? '',
+    snapshotKey: container?.snapshotKey ?? '',
+    extensions: Object.fromEntries(Object.entries(extensions).map(([name, any]) => [name, fromWireAny(any)])),
+    sandbox: container?.sandbox ?? '',
+    createdAt: toNanos(container?.createdAt),
+    updatedAt: toNanos(container?.updatedAt),
+  };
 }

@@ -1,4 +1,8 @@
 import type { CallOptions } from '../call-options.js';
+import { ContentService, type Info, type Status } from '../gen/services/content/v1/content.js';
+import type { Channel } from '../grpc/channel.js';
+import { toNanos } from '../grpc/timestamp.js';
+import { writeBlob } from './write-blob.js';
 
 /** The content service (containerd.services.content.v1): blobs by digest, and ingests that become blobs. */
 export interface Content {
@@ -86,4 +90,78 @@ export class BlobTooLarge extends Error {
   ) {
     super(`content ${digest}: larger than ${maxBytes} bytes`);
   }
+}
+
+/** `readAll` without a limit of the caller's: image manifests and configs are far smaller. */
+const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
+
+export function contentService(channel: Channel): Content {
+  const service: Content = {
+    async info(digest, options) {
+      return contentInfo(await channel.unary(ContentService.info, { digest }, options), digest);
+    },
+    async *list(filters = [], options) {
+      for await (const { info } of channel.serverStream(ContentService.list, { filters: [...filters] }, options)) {
+        for (const item of info) yield contentInfo({ info: item }, item.digest);
+      }
+    },
+    async *read(digest, { offset = 0, size = 0, ...options } = {}) {
+      const request = { digest, offset: BigInt(offset), size: BigInt(size) };
+      for await (const { data } of channel.serverStream(ContentService.read, request, options)) yield data;
+    },
+    async readAll(digest, { maxBytes = DEFAULT_MAX_BYTES, ...options } = {}) {
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for await (const chunk of service.read(digest, { timeoutMs: channel.defaultTimeoutMs, ...options })) {
+        length += chunk.length;
+        if (length > maxBytes) throw new BlobTooLarge(digest, maxBytes);
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks, length);
+    },
+    async update(digest, labels, fields = [], options) {
+      const info = { digest, size: 0n, createdAt: undefined, updatedAt: undefined, labels };
+      const updateMask = fields.length === 0 ? ['labels'] : [...fields];
+      return contentInfo(await channel.unary(ContentService.update, { info, updateMask }, options), digest);
+    },
+    async delete(digest, options) {
+      await channel.unary(ContentService.delete, { digest }, options);
+    },
+    write(blob, options) {
+      return writeBlob(channel, service, blob, options);
+    },
+    async status(ref, options) {
+      const { status } = await channel.unary(ContentService.status, { ref }, options);
+      return ingestStatus(status, ref);
+    },
+    async statuses(filters = [], options) {
+      const { statuses } = await channel.unary(ContentService.listStatuses, { filters: [...filters] }, options);
+      return statuses.map((status) => ingestStatus(status, status.ref));
+    },
+    async abort(ref, options) {
+      await channel.unary(ContentService.abort, { ref }, options);
+    },
+  };
+  return service;
+}
+
+function contentInfo({ info }: { info: Info | undefined }, digest: string): ContentInfo {
+  return {
+    digest: info?.digest ?? digest,
+    size: info?.size ?? 0n,
+    createdAt: toNanos(info?.createdAt),
+    updatedAt: toNanos(info?.updatedAt),
+    labels: info?.labels ?? {},
+  };
+}
+
+function ingestStatus(status: Status | undefined, ref: string): IngestStatus {
+  return {
+    ref: status?.ref ?? ref,
+    offset: status?.offset ?? 0n,
+    total: status?.total ?? 0n,
+    expected: status?.expected ?? '',
+    startedAt: toNanos(status?.startedAt),
+    updatedAt: toNanos(status?.updatedAt),
+  };
 }

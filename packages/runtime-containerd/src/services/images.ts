@@ -1,4 +1,8 @@
 import type { CallOptions } from '../call-options.js';
+import { ImagesService, type Image } from '../gen/services/images/v1/images.js';
+import type { Channel } from '../grpc/channel.js';
+import { fromWireDescriptor, toWireDescriptor } from '../grpc/descriptor.js';
+import { toNanos } from '../grpc/timestamp.js';
 
 /** The images service (containerd.services.images.v1): names for content. */
 export interface Images {
@@ -37,4 +41,43 @@ export interface ImageRecord {
   /** Nanoseconds since 1970. */
   readonly createdAt: bigint;
   readonly updatedAt: bigint;
+}
+
+export function imagesService(channel: Channel): Images {
+  return {
+    async get(name, options) {
+      return imageRecord(await channel.unary(ImagesService.get, { name }, options));
+    },
+    async list(filters = [], options) {
+      const { images } = await channel.unary(ImagesService.list, { filters: [...filters] }, options);
+      return images.map((image) => imageRecord({ image }));
+    },
+    async create(image, options) {
+      const request = { image: wireImage(image), sourceDateEpoch: undefined };
+      return imageRecord(await channel.unary(ImagesService.create, request, options));
+    },
+    async update(image, fields = [], options) {
+      const updateMask = fields.length === 0 ? undefined : [...fields];
+      const request = { image: wireImage(image), updateMask, sourceDateEpoch: undefined };
+      return imageRecord(await channel.unary(ImagesService.update, request, options));
+    },
+    async delete(name, { sync = false, target, ...options } = {}) {
+      const request = { name, sync, target: target === undefined ? undefined : toWireDescriptor(target) };
+      await channel.unary(ImagesService.delete, request, options);
+    },
+  };
+}
+
+function wireImage({ name, labels = {}, target }: NewImage): Image {
+  return { name, labels, target: toWireDescriptor(target), createdAt: undefined, updatedAt: undefined };
+}
+
+function imageRecord({ image }: { image: Image | undefined }): ImageRecord {
+  return {
+    name: image?.name ?? '',
+    labels: image?.labels ?? {},
+    target: fromWireDescriptor(image?.target),
+    createdAt: toNanos(image?.createdAt),
+    updatedAt: toNanos(image?.updatedAt),
+  };
 }

@@ -1,5 +1,9 @@
 import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
+import { IntrospectionService, type Plugin } from '../gen/services/introspection/v1/introspection.js';
+import { fromWireAny, toWireAny } from '../grpc/any.js';
+import type { Channel } from '../grpc/channel.js';
+import { toNanos } from '../grpc/timestamp.js';
 
 /** The introspection service (containerd.services.introspection.v1). */
 export interface Introspection {
@@ -42,4 +46,57 @@ export interface ServerRecord {
 export interface PluginInfo {
   readonly plugin: PluginRecord;
   readonly extra?: Any;
+}
+
+export function introspectionService(channel: Channel): Introspection {
+  return {
+    async plugins(filters = [], options) {
+      const { plugins } = await channel.unary(IntrospectionService.plugins, { filters: [...filters] }, options);
+      return plugins.map(pluginRecord);
+    },
+    async server(options) {
+      const { uuid, pid, pidns, deprecations } = await channel.unary(IntrospectionService.server, {}, options);
+      return {
+        uuid,
+        pid: Number(pid),
+        pidNamespace: pidns,
+        deprecations: deprecations.map(({ id, message, lastOccurrence }) => ({
+          id,
+          message,
+          lastOccurrence: toNanos(lastOccurrence),
+        })),
+      };
+    },
+    async pluginInfo(type, id, request, options) {
+      const wireOptions = request === undefined ? undefined : toWireAny(request);
+      const { plugin, extra } = await channel.unary(
+        IntrospectionService.pluginInfo,
+        { type, id, options: wireOptions },
+        options,
+      );
+      const record = plugin ?? { type, id, requires: [], platforms: [], exports: {}, capabilities: [], initErr: undefined };
+      return { plugin: pluginRecord(record), ...(extra === undefined ? {} : { extra: fromWireAny(extra) }) };
+    },
+  };
+}
+
+function pluginRecord(plugin: Plugin): PluginRecord {
+  const { type, id, requires, exports, capabilities, initErr } = plugin;
+  const platforms = plugin.platforms.map(({ os, architecture, variant, osVersion, osFeatures }) => ({
+    os,
+    architecture,
+    variant,
+    osVersion,
+    osFeatures,
+  }));
+  const failed = initErr !== undefined && (initErr.code !== 0 || initErr.message !== '');
+  return {
+    type,
+    id,
+    requires,
+    platforms,
+    exports,
+    capabilities,
+    ...(failed ? { initError: { code: initErr.code, message: initErr.message } } : {}),
+  };
 }

@@ -1,4 +1,7 @@
 import type { CallOptions } from '../call-options.js';
+import { LeasesService, type Lease as WireLease } from '../gen/services/leases/v1/leases.js';
+import type { Channel } from '../grpc/channel.js';
+import { toNanos } from '../grpc/timestamp.js';
 
 /** The leases service (containerd.services.leases.v1): what keeps content and snapshots from garbage collection. */
 export interface Leases {
@@ -32,3 +35,33 @@ export interface LeaseResource {
 
 /** containerd's label for the time at which a lease ends by itself (RFC 3339). */
 export const leaseExpireLabel = 'containerd.io/gc.expire';
+
+export function leasesService(channel: Channel): Leases {
+  return {
+    async create({ id = '', labels = {} }, options) {
+      const { lease } = await channel.unary(LeasesService.create, { id, labels }, options);
+      return leaseRecord(lease ?? { id, labels, createdAt: undefined });
+    },
+    async delete(id, { sync = false, ...options } = {}) {
+      await channel.unary(LeasesService.delete, { id, sync }, options);
+    },
+    async list(filters = [], options) {
+      const { leases } = await channel.unary(LeasesService.list, { filters: [...filters] }, options);
+      return leases.map(leaseRecord);
+    },
+    async addResource(leaseId, resource, options) {
+      await channel.unary(LeasesService.addResource, { id: leaseId, resource }, options);
+    },
+    async removeResource(leaseId, resource, options) {
+      await channel.unary(LeasesService.deleteResource, { id: leaseId, resource }, options);
+    },
+    async resources(leaseId, options) {
+      const { resources } = await channel.unary(LeasesService.listResources, { id: leaseId }, options);
+      return resources.map(({ id, type }) => ({ id, type }));
+    },
+  };
+}
+
+function leaseRecord({ id, labels, createdAt }: WireLease): Lease {
+  return { id, labels, createdAt: toNanos(createdAt) };
+}

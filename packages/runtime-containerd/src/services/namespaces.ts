@@ -1,4 +1,6 @@
 import type { CallOptions } from '../call-options.js';
+import { NamespacesService, type Namespace } from '../gen/services/namespaces/v1/namespace.js';
+import type { Channel } from '../grpc/channel.js';
 
 /** The namespaces service (containerd.services.namespaces.v1). */
 export interface Namespaces {
@@ -20,4 +22,30 @@ export interface Namespaces {
 export interface NamespaceRecord {
   readonly name: string;
   readonly labels: Record<string, string>;
+}
+
+export function namespacesService(channel: Channel): Namespaces {
+  return {
+    async create(name, labels = {}, options) {
+      return record(await channel.unary(NamespacesService.create, { namespace: { name, labels } }, options));
+    },
+    async get(name, options) {
+      return record(await channel.unary(NamespacesService.get, { name }, options));
+    },
+    async list(options) {
+      const { namespaces } = await channel.unary(NamespacesService.list, { filter: '' }, options);
+      return namespaces.map((namespace) => record({ namespace }));
+    },
+    async update(name, labels, fields = [], options) {
+      const updateMask = fields.length === 0 ? undefined : [...fields];
+      return record(await channel.unary(NamespacesService.update, { namespace: { name, labels }, updateMask }, options));
+    },
+    async delete(name, options) {
+      await channel.unary(NamespacesService.delete, { name }, options);
+    },
+  };
+}
+
+function record(reply: { namespace: Namespace | undefined }): NamespaceRecord {
+  return { name: reply.namespace?.name ?? '', labels: reply.namespace?.labels ?? {} };
 }

@@ -1,4 +1,8 @@
 import type { CallOptions } from '../call-options.js';
+import { Kind, SnapshotsService, type Info } from '../gen/services/snapshots/v1/snapshots.js';
+import type { Channel } from '../grpc/channel.js';
+import { fromWireMount } from '../grpc/mount.js';
+import { toNanos } from '../grpc/timestamp.js';
 
 /** The snapshots service (containerd.services.snapshots.v1). Every call names the snapshotter, for example `overlayfs`. */
 export interface Snapshots {
@@ -60,4 +64,68 @@ export interface SnapshotUsage {
   /** Bytes. */
   readonly size: bigint;
   readonly inodes: bigint;
+}
+
+export function snapshotsService(channel: Channel): Snapshots {
+  return {
+    async prepare(snapshotter, key, parent, { labels = {}, ...options } = {}) {
+      const { mounts } = await channel.unary(SnapshotsService.prepare, { snapshotter, key, parent, labels }, options);
+      return mounts.map(fromWireMount);
+    },
+    async view(snapshotter, key, parent, { labels = {}, ...options } = {}) {
+      const { mounts } = await channel.unary(SnapshotsService.view, { snapshotter, key, parent, labels }, options);
+      return mounts.map(fromWireMount);
+    },
+    async mounts(snapshotter, key, options) {
+      const { mounts } = await channel.unary(SnapshotsService.mounts, { snapshotter, key }, options);
+      return mounts.map(fromWireMount);
+    },
+    async stat(snapshotter, key, options) {
+      return snapshotInfo(await channel.unary(SnapshotsService.stat, { snapshotter, key }, options), key);
+    },
+    async update(snapshotter, key, labels, fields = [], options) {
+      const info = { name: key, parent: '', kind: Kind.UNKNOWN, createdAt: undefined, updatedAt: undefined, labels };
+      const updateMask = fields.length === 0 ? ['labels'] : [...fields];
+      return snapshotInfo(await channel.unary(SnapshotsService.update, { snapshotter, info, updateMask }, options), key);
+    },
+    async *list(snapshotter, filters = [], options) {
+      for await (const { info } of channel.serverStream(
+        SnapshotsService.list,
+        { snapshotter, filters: [...filters] },
+        options,
+      )) {
+        for (const item of info) yield snapshotInfo({ info: item }, item.name);
+      }
+    },
+    async usage(snapshotter, key, options) {
+      const { size, inodes } = await channel.unary(SnapshotsService.usage, { snapshotter, key }, options);
+      return { size, inodes };
+    },
+    async commit(snapshotter, name, key, { labels = {}, ...options } = {}) {
+      await channel.unary(SnapshotsService.commit, { snapshotter, name, key, labels, parent: '' }, options);
+    },
+    async remove(snapshotter, key, options) {
+      await channel.unary(SnapshotsService.remove, { snapshotter, key }, options);
+    },
+    async cleanup(snapshotter, options) {
+      await channel.unary(SnapshotsService.cleanup, { snapshotter }, options);
+    },
+  };
+}
+
+const kinds: Readonly<Record<number, SnapshotKind>> = {
+  [Kind.VIEW]: 'view',
+  [Kind.ACTIVE]: 'active',
+  [Kind.COMMITTED]: 'committed',
+};
+
+function snapshotInfo({ info }: { info: Info | undefined }, key: string): SnapshotInfo {
+  return {
+    name: info?.name ?? key,
+    parent: info?.parent ?? '',
+    kind: kinds[info?.kind ?? Kind.UNKNOWN] ?? 'unknown',
+    createdAt: toNanos(info?.createdAt),
+    updatedAt: toNanos(info?.updatedAt),
+    labels: info?.labels ?? {},
+  };
 }

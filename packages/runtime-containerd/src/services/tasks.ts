@@ -1,5 +1,13 @@
 import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
+import { TasksService } from '../gen/services/tasks/v1/tasks.js';
+import { ProcessDetails } from '../gen/types/runc/options/oci.js';
+import { Status as WireStatus, type Process } from '../gen/types/task/task.js';
+import { fromWireAny, toWireAny } from '../grpc/any.js';
+import type { Channel } from '../grpc/channel.js';
+import { fromWireDescriptor, toWireDescriptor } from '../grpc/descriptor.js';
+import { toWireMount } from '../grpc/mount.js';
+import { toNanos } from '../grpc/timestamp.js';
 import type { Descriptor } from './images.js';
 import type { Mount } from './snapshots.js';
 
@@ -128,4 +136,121 @@ export interface TaskMetrics {
   readonly timestamp: bigint;
   /** `io.containerd.cgroups.v1.Metrics` or `io.containerd.cgroups.v2.Metrics`. */
   readonly data?: Any;
+}
+
+export function tasksService(channel: Channel): Tasks {
+  return {
+    async create(task, options) {
+      const { containerId, stdin, stdout, stderr, terminal, runtimePath = '', checkpoint } = task;
+      const request = {
+        containerId,
+        rootfs: task.rootfs.map(toWireMount),
+        stdin,
+        stdout,
+        stderr,
+        terminal,
+        checkpoint: checkpoint === undefined ? undefined : toWireDescriptor(checkpoint),
+        options: task.options === undefined ? undefined : toWireAny(task.options),
+        runtimePath,
+        taskApiAddress: '',
+        taskApiVersion: 0,
+      };
+      return (await channel.unary(TasksService.create, request, options)).pid;
+    },
+    async start(containerId, execId = '', options) {
+      return (await channel.unary(TasksService.start, { containerId, execId }, options)).pid;
+    },
+    async delete(containerId, options) {
+      return exit(await channel.unary(TasksService.delete, { containerId }, options));
+    },
+    async deleteProcess(containerId, execId, options) {
+      return exit(await channel.unary(TasksService.deleteProcess, { containerId, execId }, options));
+    },
+    async kill(containerId, { signal, execId = '', all = false }, options) {
+      await channel.unary(TasksService.kill, { containerId, execId, signal, all }, options);
+    },
+    async exec({ containerId, execId, spec, stdin, stdout, stderr, terminal }, options) {
+      const request = { containerId, execId, spec: toWireAny(spec), stdin, stdout, stderr, terminal };
+      await channel.unary(TasksService.exec, request, options);
+    },
+    async get(containerId, execId = '', options) {
+      const { process } = await channel.unary(TasksService.get, { containerId, execId }, options);
+      return taskProcess(containerId, execId, process);
+    },
+    async list(options) {
+      const { tasks } = await channel.unary(TasksService.list, { filter: '' }, options);
+      // In this reply containerd leaves `containerId` empty and gives it as `id`.
+      return tasks.map((process) => taskProcess(process.containerId || process.id, '', process));
+    },
+    async wait(containerId, execId = '', options) {
+      const reply = await channel.unary(TasksService.wait, { containerId, execId }, options, 0);
+      return exit({ pid: 0, ...reply });
+    },
+    async pids(containerId, options) {
+      const { processes } = await channel.unary(TasksService.listPids, { containerId }, options);
+      return processes.map(({ pid, info }) => {
+        const execId = info?.typeUrl === 'containerd.runc.v1.ProcessDetails' ? ProcessDetails.decode(info.value).execId : '';
+        return { pid, ...(execId === '' ? {} : { execId }) };
+      });
+    },
+    async pause(containerId, options) {
+      await channel.unary(TasksService.pause, { containerId }, options);
+    },
+    async resume(containerId, options) {
+      await channel.unary(TasksService.resume, { containerId }, options);
+    },
+    async checkpoint(containerId, checkpoint = {}, options) {
+      const request = {
+        containerId,
+        parentCheckpoint: checkpoint.parent ?? '',
+        options: checkpoint.options === undefined ? undefined : toWireAny(checkpoint.options),
+      };
+      const { descriptors } = await channel.unary(TasksService.checkpoint, request, options);
+      return descriptors.map(fromWireDescriptor);
+    },
+    async update({ containerId, resources, annotations = {} }, options) {
+      await channel.unary(TasksService.update, { containerId, resources: toWireAny(resources), annotations }, options);
+    },
+    async metrics(filters = [], options) {
+      const { metrics } = await channel.unary(TasksService.metrics, { filters: [...filters] }, options);
+      return metrics.map(({ id, timestamp, data }) => ({
+        containerId: id,
+        timestamp: toNanos(timestamp),
+        ...(data === undefined ? {} : { data: fromWireAny(data) }),
+      }));
+    },
+    async resizePty(containerId, { width, height, execId = '' }, options) {
+      await channel.unary(TasksService.resizePty, { containerId, execId, width, height }, options);
+    },
+    async closeIo(containerId, execId = '', options) {
+      await channel.unary(TasksService.closeIo, { containerId, execId, stdin: true }, options);
+    },
+  };
+}
+
+const statuses: Readonly<Record<number, TaskStatus>> = {
+  [WireStatus.CREATED]: 'created',
+  [WireStatus.RUNNING]: 'running',
+  [WireStatus.STOPPED]: 'stopped',
+  [WireStatus.PAUSED]: 'paused',
+  [WireStatus.PAUSING]: 'pausing',
+};
+
+function exit(reply: { pid: number; exitStatus: number; exitedAt: Process['exitedAt'] }): Exit {
+  return { pid: reply.pid, exitStatus: reply.exitStatus, exitedAt: toNanos(reply.exitedAt) };
+}
+
+function taskProcess(containerId: string, execId: string, process: Process | undefined): TaskProcess {
+  return {
+    containerId,
+    execId,
+    pid: process?.pid ?? 0,
+    status: statuses[process?.status ?? WireStatus.UNKNOWN] ?? 'unknown',
+    exitStatus: process?.exitStatus ?? 0,
+    exitedAt: toNanos(process?.exitedAt),
+    stdin: process?.stdin ?? '',
+    stdout: process?.stdout ?? '',
+    stderr: process?.stderr ?? '',
+    terminal: process?.terminal ?? false,
+  };
 }

@@ -1,6 +1,12 @@
 import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
+import { TransferService } from '../gen/services/transfer/v1/transfer.js';
+import { toWireAny } from '../grpc/any.js';
+import type { Channel } from '../grpc/channel.js';
+import { pullImage } from '../transfer/pull-image.js';
 import type { PullRequest } from '../transfer/pull-request.js';
+import type { Content } from './content.js';
+import type { Streaming } from './streaming.js';
 
 /** The transfer service (containerd.services.transfer.v1). */
 export interface Transfer {
@@ -16,4 +22,19 @@ export interface Transfer {
    * @throws PullStalled when no byte of a layer that was downloading arrived for `noProgressTimeoutMs`
    */
   pullImage(request: PullRequest, options?: Pick<CallOptions, 'signal' | 'timeoutMs' | 'namespace'>): Promise<void>;
+}
+
+export function transferService(channel: Channel, streaming: Streaming, content: Content): Transfer {
+  const service: Transfer = {
+    async transfer(source, destination, { progressStream, ...options } = {}) {
+      const request = {
+        source: toWireAny(source),
+        destination: toWireAny(destination),
+        options: progressStream === undefined ? undefined : { progressStream },
+      };
+      await channel.unary(TransferService.transfer, request, options, 0);
+    },
+    pullImage: (request, options) => pullImage({ transfer: service, streaming, content }, request, options),
+  };
+  return service;
 }

@@ -1,0 +1,11 @@
+import type { Descriptor as WireDescriptor } from '../gen/types/descriptor.js';
+import type { Descriptor } from '../services/images.js';
+
+export function fromWireDescriptor(descriptor: WireDescriptor | undefined): Descriptor {
+  const { mediaType = '', digest = '', size = 0n, annotations = {} } = descriptor ?? {};
+  return { mediaType, digest, size, annotations };
+}
+
+export function toWireDescriptor({ mediaType, digest, size, annotations }: Descriptor): WireDescriptor {
+  return { mediaType, digest, size, annotations };
+}

@@ -1,0 +1,78 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { mkfifo } from './fifo.js';
+import { OutputReader, type OutputOptions, type OutputSink } from './output-reader.js';
+import { StdinWriter } from './stdin-writer.js';
+
+export interface TaskIoLayout {
+  readonly stdin: boolean;
+  /** A terminal has one output, stdout. */
+  readonly terminal: boolean;
+  /** Default true. Without a terminal the runc shim wants both outputs, or neither. */
+  readonly output?: boolean;
+}
+
+/** The FIFOs of one process, below a directory of its own. */
+export class TaskIo {
+  /** As `tasks.create` and `tasks.exec` want them: '' where there is none. */
+  readonly paths: { readonly stdin: string; readonly stdout: string; readonly stderr: string };
+
+  private constructor(
+    readonly dir: string,
+    layout: TaskIoLayout,
+  ) {
+    const output = layout.output ?? true;
+    this.paths = {
+      stdin: layout.stdin ? join(dir, 'stdin') : '',
+      stdout: output ? join(dir, 'stdout') : '',
+      stderr: output && !layout.terminal ? join(dir, 'stderr') : '',
+    };
+  }
+
+  /**
+   * Makes the directory (mode 0700, with its parents) and the FIFOs (0600). When one cannot be made, nothing stays.
+   * @throws MkfifoError, or the error of mkdir; EEXIST when the directory is there already
+   */
+  static async create(dir: string, layout: TaskIoLayout): Promise<TaskIo> {
+    await mkdir(join(dir, '..'), { recursive: true, mode: 0o700 });
+    await mkdir(dir, { mode: 0o700 });
+    const io = new TaskIo(dir, layout);
+    try {
+      for (const path of Object.values(io.paths)) if (path !== '') mkfifo(path, 0o600);
+    } catch (error) {
+      await io.remove();
+      throw error;
+    }
+    return io;
+  }
+
+  /** The FIFOs that `create` made earlier. Nothing is looked at: opening one that is gone fails in its reader's `ended`. */
+  static attach(dir: string, layout: TaskIoLayout): TaskIo {
+    return new TaskIo(dir, layout);
+  }
+
+  /** Starts to read one output. @throws RangeError when the process has no such stream */
+  openOutput(stream: 'stdout' | 'stderr', sink: OutputSink, options?: OutputOptions): OutputReader {
+    return new OutputReader(this.path(stream), sink, options);
+  }
+
+  /**
+   * The write end of standard input; open it before or after the task is created. While the container must not see an end of
+   * input between two writers, keep one open.
+   * @throws RangeError when the process has no standard input
+   */
+  openStdin(): StdinWriter {
+    return new StdinWriter(this.path('stdin'));
+  }
+
+  /** Removes directory and FIFOs; those that are open stay usable. */
+  async remove(): Promise<void> {
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  private path(stream: 'stdin' | 'stdout' | 'stderr'): string {
+    const path = this.paths[stream];
+    if (path === '') throw new RangeError(`${this.dir}: no ${stream}`);
+    return path;
+  }
+}

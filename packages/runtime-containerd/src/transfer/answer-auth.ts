@@ -1,0 +1,32 @@
+import { AuthRequest, AuthResponse, AuthType } from '../gen/types/transfer/registry.js';
+import type { NamedStream } from '../services/streaming.js';
+import type { PullCredentials, PullRequest } from './pull-request.js';
+
+const AUTH_REQUEST = 'containerd.types.transfer.AuthRequest';
+const AUTH_RESPONSE = 'containerd.types.transfer.AuthResponse';
+
+/**
+ * Answers containerd's questions for credentials until the stream is closed. Every question is answered, also when the
+ * caller's function fails, since containerd waits for an answer even after the pull is cancelled.
+ *
+ * @throws what `credentials` throws, after the question has been answered with "none"
+ */
+export async function answerAuth(stream: NamedStream, credentials: NonNullable<PullRequest['credentials']>): Promise<void> {
+  for await (const message of stream.messages) {
+    if (message.typeUrl !== AUTH_REQUEST) continue;
+    const { host, reference } = AuthRequest.decode(message.value);
+    let found: PullCredentials | undefined;
+    try {
+      found = await credentials(host, reference);
+    } finally {
+      stream.send({ typeUrl: AUTH_RESPONSE, value: AuthResponse.encode(AuthResponse.fromPartial(response(found))).finish() });
+    }
+  }
+}
+
+function response(credentials: PullCredentials | undefined): Partial<AuthResponse> {
+  if (credentials === undefined) return {};
+  return credentials.kind === 'password'
+    ? { authType: AuthType.CREDENTIALS, username: credentials.username, secret: credentials.password }
+    : { authType: AuthType.REFRESH, secret: credentials.token };
+}
