@@ -7,4 +7,25 @@ export type {
   ResolvedUser,
   SandboxSpecInput,
 } from './inputs.js';
+
+/** Once at start. */
 export { readNodeFacts, type NodeFacts, type NodeFactsOptions } from './node-facts.js';
+export { SourceProbe, type ProbedSource, type SourceProbeOptions } from './source-probe.js';
+
+/** Before the spec: what has to be looked up on the node or in the root file system. */
+export { prepareMounts, type PrepareMountsInput } from './mounts.js';
+export { resolveDevices } from './devices.js';
+export { ROOT_USER, resolveUser, sandboxUser, userNeedsRootfs, userRequest, type UserRequest } from './resolve-user.js';
+export { containerProfiles, sandboxSeccomp } from './security-profiles.js';
+export { resolveAppArmor } from './apparmor.js';
+export { resolveSeccomp, type SeccompRequest } from './seccomp.js';
+
+/** The specs. */
+export { buildContainerSpec } from './container-spec.js';
+export { buildSandboxSpec } from './sandbox-spec.js';
+
+/** Parts that other calls share. */
+export { ANNOTATIONS } from './annotations.js';
+export { cgroupPath } from './cgroup-path.js';
+export { hasHostIpc, hasHostNetwork } from './namespaces.js';
+export { buildResources, type ResourceFacts } from './resources.js';
