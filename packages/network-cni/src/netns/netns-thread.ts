@@ -1,24 +1,145 @@
-import type { CreateNetnsOptions, NetnsProvider } from './netns-provider.js';
+import { statfs } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { NetnsReply, NetnsRequest, NetnsWork } from './netns-messages.js';
+import { NetnsError, type CreateNetnsOptions, type NetnsProvider } from './netns-provider.js';
 
 export interface NetnsThreadOptions {
   /** Milliseconds after which a request fails though the kernel has not answered. Default 30,000. */
   readonly timeoutMs?: number;
-  /** The worker's module, for bundles that lay it elsewhere. Default: beside this module. */
+  /** The worker's module, for bundles that lay it elsewhere. Default: `netns-worker.js` beside this module. */
   readonly workerUrl?: URL;
 }
 
+const DEFAULT_TIMEOUT_MS = 30_000;
+const CLOSE_MS = 1_000;
+
+/** NSFS_MAGIC of linux/magic.h: what a pinned namespace looks like to statfs. */
+const NSFS_MAGIC = 0x6e73_6673;
+
+interface Pending {
+  readonly request: NetnsRequest;
+  readonly resolve: () => void;
+  readonly reject: (error: NetnsError) => void;
+  readonly timer: NodeJS.Timeout;
+  /** Its caller was told that it failed for time; the work may still be done. */
+  abandoned: boolean;
+}
+
+/**
+ * Makes network namespaces without a process: one worker thread leaves the daemon's namespace by system call, pins the new one and
+ * returns. The main thread never leaves its own. One namespace takes about a millisecond, in which the event loop goes on.
+ *
+ * The worker starts with the first request. When it dies, requests under way fail with step `worker` (release their paths) and the
+ * next request starts another.
+ */
 export class NetnsThread implements NetnsProvider {
-  constructor(readonly options: NetnsThreadOptions = {}) {}
-  create(_path: string, _options?: CreateNetnsOptions): Promise<void> {
-    throw new Error('to follow');
+  readonly #timeoutMs: number;
+  readonly #workerUrl: URL;
+  readonly #pending = new Map<number, Pending>();
+  #worker: Worker | undefined;
+  #lastId = 0;
+  #closed = false;
+  #onSettled: (() => void) | undefined;
+
+  constructor(options: NetnsThreadOptions = {}) {
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#workerUrl = options.workerUrl ?? new URL('./netns-worker.js', import.meta.url);
   }
-  release(_path: string): Promise<void> {
-    throw new Error('to follow');
+
+  async create(path: string, options: CreateNetnsOptions = {}): Promise<void> {
+    options.signal?.throwIfAborted();
+    await this.#request({ operation: 'create', path, sysctls: { ...options.sysctls } });
   }
-  exists(_path: string): Promise<boolean> {
-    throw new Error('to follow');
+
+  async release(path: string): Promise<void> {
+    await this.#request({ operation: 'release', path });
   }
-  close(): Promise<void> {
-    throw new Error('to follow');
+
+  async exists(path: string): Promise<boolean> {
+    try {
+      return (await statfs(path)).type === NSFS_MAGIC;
+    } catch (cause) {
+      const { code = '', message } = cause as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+      throw new NetnsError('look at the pin', path, code, message, { cause });
+    }
+  }
+
+  /** Lets requests under way finish, then ends the worker. Later requests fail. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if ([...this.#pending.values()].some((pending) => !pending.abandoned)) {
+      await new Promise<void>((resolve) => (this.#onSettled = resolve));
+    }
+    // a thread that the kernel does not let go cannot be ended either
+    await Promise.race([this.#worker?.terminate(), delay(CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  #request(work: NetnsWork): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const { path } = work;
+      if (this.#closed) return reject(new NetnsError('worker', path, '', 'closed'));
+      if (!isAbsolute(path)) return reject(new NetnsError('create the pin', path, '', 'the path is not absolute'));
+      this.#worker ??= this.#start();
+      this.#worker.ref(); // the process stays while someone waits
+      const id = ++this.#lastId;
+      const timer = setTimeout(() => this.#abandon(id), this.#timeoutMs);
+      const request: NetnsRequest = { id, ...work };
+      this.#pending.set(id, { request, resolve, reject, timer, abandoned: false });
+      this.#worker.postMessage(request);
+    });
+  }
+
+  #start(): Worker {
+    // its own small heap: the worker calls the kernel and nothing else
+    const worker = new Worker(this.#workerUrl, { name: 'netns', resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 } });
+    let cause: unknown;
+    worker.on('message', (reply: NetnsReply) => this.#settle(reply));
+    worker.on('error', (error) => (cause = error));
+    worker.on('exit', (code) => {
+      if (this.#worker === worker) this.#worker = undefined;
+      const reason = `the thread that makes network namespaces ended (${cause instanceof Error ? cause.message : `code ${code}`})`;
+      for (const [id, pending] of this.#pending) {
+        this.#forget(id, pending);
+        if (!pending.abandoned) pending.reject(new NetnsError('worker', pending.request.path, '', reason, { cause }));
+      }
+    });
+    return worker;
+  }
+
+  #settle({ id, failure }: NetnsReply): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#forget(id, pending);
+    const { request, abandoned } = pending;
+    if (!abandoned) {
+      if (failure === undefined) pending.resolve();
+      else pending.reject(new NetnsError(failure.step, request.path, failure.code, failure.reason));
+    } else if (request.operation === 'create' && failure === undefined) {
+      // no one knows of this namespace; a failure here leaves it to the release that its caller owes
+      this.release(request.path).catch(() => undefined);
+    }
+  }
+
+  #abandon(id: number): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    pending.abandoned = true;
+    this.#checkSettled();
+    const reason = `the kernel did not answer within ${this.#timeoutMs} ms`;
+    pending.reject(new NetnsError('worker', pending.request.path, 'ETIMEDOUT', reason));
+  }
+
+  #forget(id: number, { timer }: Pending): void {
+    clearTimeout(timer);
+    this.#pending.delete(id);
+    if (this.#pending.size === 0) this.#worker?.unref();
+    this.#checkSettled();
+  }
+
+  #checkSettled(): void {
+    if ([...this.#pending.values()].every((pending) => pending.abandoned)) this.#onSettled?.();
   }
 }
