@@ -12,7 +12,7 @@ async function failure(promise: Promise<unknown>): Promise<ConfigError> {
   throw new Error('expected a ConfigError');
 }
 
-t.test('defaults', async (t) => {
+await t.test('defaults', async (t) => {
   const config = defaultConfig();
   t.match(config, {
     listen: 'unix:///run/criquet/criquet.sock',
@@ -49,7 +49,7 @@ t.test('defaults', async (t) => {
   t.equal(config.runtime.handlers.runc?.systemdCgroup, undefined);
 });
 
-t.test('file, drop-ins in lexical order, flags: the last wins, tables merge, lists are replaced', async (t) => {
+await t.test('file, drop-ins in lexical order, flags: the last wins, tables merge, lists are replaced', async (t) => {
   const dir = t.testdir({
     'config.toml': `
       listen = "/a.sock"
@@ -84,7 +84,7 @@ t.test('file, drop-ins in lexical order, flags: the last wins, tables merge, lis
   t.same(files, [file, join(dir, 'config.d/10-first.toml'), join(dir, 'config.d/20-second.toml')]);
 });
 
-t.test('drop-ins belong to the file they are named after', async (t) => {
+await t.test('drop-ins belong to the file they are named after', async (t) => {
   const dir = t.testdir({
     'a.toml': '',
     'a.d': { 'x.toml': 'log_level = "trace"' },
@@ -93,24 +93,24 @@ t.test('drop-ins belong to the file they are named after', async (t) => {
   t.equal((await loadConfig({ path: join(dir, 'a.toml') })).config.logLevel, 'trace');
 });
 
-t.test('a --config file that does not exist is an error', async (t) => {
+await t.test('a --config file that does not exist is an error', async (t) => {
   const path = join(t.testdir({}), 'none.toml');
   const error = await failure(loadConfig({ path }));
   t.equal(error.message, `${path}: there is no such file`);
 });
 
-t.test('a directory in place of the file, a file in place of the drop-in directory', async (t) => {
+await t.test('a directory in place of the file, a file in place of the drop-in directory', async (t) => {
   const dir = t.testdir({ 'dir.toml': {}, 'config.toml': '', 'config.d': 'a file' });
   t.match((await failure(loadConfig({ path: join(dir, 'dir.toml') }))).message, /dir\.toml: cannot be read: EISDIR/);
   t.match((await failure(loadConfig({ path: join(dir, 'config.toml') }))).message, /config\.d: cannot be read: ENOTDIR/);
 });
 
-t.test('broken TOML names line and column', async (t) => {
+await t.test('broken TOML names line and column', async (t) => {
   const path = join(t.testdir({ 'c.toml': 'listen = "/a"\nstate_dir = \n' }), 'c.toml');
   t.match((await failure(loadConfig({ path }))).message, new RegExp(`^${path}: line 2, column \\d+: `));
 });
 
-t.test('what is wrong names file, key and what is allowed', async (t) => {
+await t.test('what is wrong names file, key and what is allowed', async (t) => {
   const cases: [name: string, toml: string, expected: string][] = [
     ['unknown key', 'listn = "/a"', 'listn: unknown key, did you mean listen?; allowed here: listen, state_dir,'],
     ['unknown key far from any', 'frobnicate = 1', 'frobnicate: unknown key; allowed here: listen,'],
@@ -143,7 +143,7 @@ t.test('what is wrong names file, key and what is allowed', async (t) => {
   }
 });
 
-t.test('all problems are reported, each with its own source', async (t) => {
+await t.test('all problems are reported, each with its own source', async (t) => {
   const dir = t.testdir({ 'config.toml': 'foo = 1\nbar = 2', 'config.d': { 'a.toml': '[cni]\nconf_dir = 1' } });
   const error = await failure(
     loadConfig({ path: join(dir, 'config.toml'), overrides: [{ flag: '--log-level', key: 'log_level', value: 'x' }] }),
@@ -159,7 +159,7 @@ t.test('all problems are reported, each with its own source', async (t) => {
   );
 });
 
-t.test('durations and sizes', async (t) => {
+await t.test('durations and sizes', async (t) => {
   const cases: [string, number][] = [
     ['1h30m', 5_400_000],
     ['1.5s', 1500],

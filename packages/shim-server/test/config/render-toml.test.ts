@@ -4,7 +4,7 @@ import { parse } from 'smol-toml';
 import t from 'tap';
 import { defaultConfig, describeConfig, loadConfig, renderConfig, renderDefaultConfig } from '../../src/config/index.js';
 
-t.test('the default file sets nothing, and with the comments taken off its keys it says the defaults', async (t) => {
+await t.test('the default file sets nothing, and with the comments taken off its keys it says the defaults', async (t) => {
   const text = renderDefaultConfig();
   const dir = t.testdir({ 'plain.toml': text, 'open.toml': text.replace(/^#(\w+ = )/gm, '$1') });
   t.same((await loadConfig({ path: join(dir, 'plain.toml') })).config, defaultConfig());
@@ -12,12 +12,12 @@ t.test('the default file sets nothing, and with the comments taken off its keys 
   t.ok(Object.keys(parse(text.replace(/^#(\w+ = )/gm, '$1'))).length > 8);
 });
 
-t.test('deploy/config.toml is the default file', async (t) => {
+await t.test('deploy/config.toml is the default file', async (t) => {
   const file = join(import.meta.dirname, '../../../../../deploy/config.toml');
   t.equal(readFileSync(file, 'utf8'), renderDefaultConfig(), 'refresh with: scripts/criquet config default > deploy/config.toml');
 });
 
-t.test('a rendered configuration reads back as it was', async (t) => {
+await t.test('a rendered configuration reads back as it was', async (t) => {
   const overrides = [
     { flag: '-', key: 'containerd.call_timeout', value: '1m1.5s' },
     { flag: '-', key: 'container.shm_size', value: '1Gi' },
@@ -29,7 +29,7 @@ t.test('a rendered configuration reads back as it was', async (t) => {
   t.same((await loadConfig({ path })).config, config);
 });
 
-t.test('every key is documented', async (t) => {
+await t.test('every key is documented', async (t) => {
   for (const table of describeConfig()) {
     for (const key of table.keys) {
       t.ok(key.description.length > 10, `${key.path.join('.')} has a description`);

@@ -1,0 +1,88 @@
+import type { FieldPath, ProblemSink } from './field.js';
+import type { ConfigObject, Container, EnvSource, Manifest, Pod } from './pod.js';
+
+type Lists = 'initContainers' | 'containers' | 'ephemeralContainers';
+
+/** Reports what a pod refers to and the file does not give: volumes, containers, ConfigMaps, Secrets and their keys. */
+export function checkReferences(manifest: Manifest, sink: ProblemSink): void {
+  const { spec } = manifest.pod;
+  spec.volumes.forEach(({ source }, index) => {
+    if (source.type !== 'configMap' && source.type !== 'secret') return;
+    const path = ['spec', 'volumes', index, source.type];
+    const keys = source.optional ? [] : (source.items ?? []).map((item) => item.key);
+    const nameKey = source.type === 'secret' ? 'secretName' : 'name';
+    checkObject(manifest, source, [...path, nameKey], sink)?.(keys, (at) => [...path, 'items', at, 'key']);
+  });
+  spec.imagePullSecrets.forEach((name, index) => {
+    if (manifest.secrets.has(name)) return;
+    sink.warning(['spec', 'imagePullSecrets', index, 'name'], `there is no Secret ${JSON.stringify(name)} in this file`);
+  });
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers'] satisfies Lists[]) {
+    spec[list].forEach((container, index) => checkContainer(manifest, container, ['spec', list, index], sink));
+  }
+}
+
+function checkContainer(manifest: Manifest, container: Container, path: FieldPath, sink: ProblemSink): void {
+  const { spec } = manifest.pod;
+  container.volumeMounts.forEach((mount, index) => {
+    if (spec.volumes.some((volume) => volume.name === mount.name)) return;
+    sink.error([...path, 'volumeMounts', index, 'name'], `there is no volume ${JSON.stringify(mount.name)} in spec.volumes`);
+  });
+  container.env.forEach((variable, index) => checkEnv(manifest, variable.source, [...path, 'env', index, 'valueFrom'], sink));
+  container.envFrom.forEach((from, index) => {
+    checkObject(manifest, from, [...path, 'envFrom', index, `${from.type}Ref`, 'name'], sink);
+  });
+  const target = container.targetContainerName;
+  if (target !== undefined && findContainer(manifest.pod, target) === undefined) {
+    sink.error([...path, 'targetContainerName'], `there is no container ${JSON.stringify(target)}`);
+  }
+}
+
+function checkEnv(manifest: Manifest, source: EnvSource, path: FieldPath, sink: ProblemSink): void {
+  if (source.type === 'configMap' || source.type === 'secret') {
+    const ref = [...path, `${source.type}KeyRef`];
+    checkObject(manifest, source, [...ref, 'name'], sink)?.([source.key], () => [...ref, 'key']);
+  }
+  if (source.type === 'resource' && source.containerName !== undefined && findContainer(manifest.pod, source.containerName) === undefined) {
+    sink.error([...path, 'resourceFieldRef', 'containerName'], `there is no container ${JSON.stringify(source.containerName)}`);
+  }
+}
+
+interface ObjectReference {
+  readonly type: 'configMap' | 'secret';
+  readonly name: string;
+  readonly optional: boolean;
+}
+
+/** Reports a missing object; for one that exists returns how to report missing keys. Optional references are not checked. */
+function checkObject(manifest: Manifest, ref: ObjectReference, path: FieldPath, sink: ProblemSink) {
+  if (ref.optional || ref.name === '') return undefined;
+  const kind = ref.type === 'secret' ? 'Secret' : 'ConfigMap';
+  const object = findObject(manifest, ref);
+  if (object === undefined) {
+    const { namespace } = manifest.pod.metadata;
+    sink.error(path, `there is no ${kind} ${JSON.stringify(ref.name)} of namespace ${JSON.stringify(namespace)} in this file`);
+    return undefined;
+  }
+  return (keys: readonly string[], pathOf: (index: number) => FieldPath) => {
+    keys.forEach((key, index) => {
+      if (key !== '' && !Object.hasOwn(object.data, key)) {
+        sink.error(pathOf(index), `${kind} ${JSON.stringify(ref.name)} has no key ${JSON.stringify(key)}`);
+      }
+    });
+  };
+}
+
+/** The ConfigMap or Secret that a reference means. */
+export function findObject(manifest: Manifest, ref: Pick<ObjectReference, 'type' | 'name'>): ConfigObject | undefined {
+  return (ref.type === 'secret' ? manifest.secrets : manifest.configMaps).get(ref.name);
+}
+
+/** Every container of a pod: init containers, ordinary ones, ephemeral ones. */
+export function allContainers(pod: Pod): readonly Container[] {
+  return [...pod.spec.initContainers, ...pod.spec.containers, ...pod.spec.ephemeralContainers];
+}
+
+export function findContainer(pod: Pod, name: string): Container | undefined {
+  return allContainers(pod).find((container) => container.name === name);
+}

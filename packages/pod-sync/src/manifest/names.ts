@@ -1,0 +1,20 @@
+import type { Field } from './field.js';
+
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** A name of at most 63 lower-case letters, digits and "-" (RFC 1123 label): namespaces, containers, volumes, host names. */
+export function dnsLabel(field: Field): string {
+  return checked(field, LABEL, 63, 'a name of at most 63 lower-case letters, digits and "-"');
+}
+
+/** A name of at most 253 lower-case letters, digits, "-" and "." (RFC 1123 subdomain): pods, ConfigMaps, Secrets. */
+export function dnsSubdomain(field: Field): string {
+  return checked(field, SUBDOMAIN, 253, 'a name of at most 253 lower-case letters, digits, "-" and "."');
+}
+
+function checked(field: Field, form: RegExp, length: number, expected: string): string {
+  const name = field.requiredString();
+  if (name !== '' && (name.length > length || !form.test(name))) field.error(`expected ${expected}, got ${JSON.stringify(name)}`);
+  return name;
+}
