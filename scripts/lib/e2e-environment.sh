@@ -1,0 +1,42 @@
+# shellcheck shell=bash
+# Provides what the end-to-end suites run on and exports where it is. Source it from a checkout's root to run a suite by
+# hand: `. scripts/lib/e2e-environment.sh`, then `cd test-e2e && pnpm exec tap dist/lifecycle/…`.
+
+for part in say cache apt containerd pod-tools registry image-packages build-tools; do
+  # shellcheck disable=SC1090
+  . "${BASH_SOURCE[0]%/*}/$part.sh"
+done
+# shellcheck source=../versions.env
+. "${BASH_SOURCE[0]%/*}/../versions.env"
+
+provide_e2e_environment() {
+  install_network_commands
+  CRIQUET_E2E_CONTAINERD_21=$(containerd_from_apt) || fail "no containerd $CONTAINERD_OLDEST package is to be had here"
+  CRIQUET_E2E_REGISTRY=$(provide_registry)
+  CRIQUET_E2E_IMAGES=$(provide_suite_images)
+  if go_is_there; then
+    install_build_requirements
+    CRIQUET_E2E_TOOLS=$(go_tools runc "$RUNC_VERSION"):$(go_tools cri-tools "$CRI_TOOLS_VERSION")
+    CRIQUET_E2E_CNI_BIN=$(go_tools cni-plugins "$CNI_PLUGINS_VERSION")
+    CRIQUET_E2E_CONTAINERD_24=$(go_tools containerd "$CONTAINERD_VERSION")
+    export CRIQUET_E2E_CONTAINERD_24
+  else
+    CRIQUET_E2E_TOOLS=$(provide_runc)
+    CRIQUET_E2E_CNI_BIN=$(provide_cni_plugins)
+  fi
+  export CRIQUET_E2E_CONTAINERD_21 CRIQUET_E2E_REGISTRY CRIQUET_E2E_IMAGES CRIQUET_E2E_TOOLS CRIQUET_E2E_CNI_BIN
+}
+
+# Prints the storage directory of a registry that holds the suites' images. Needs the compiled test-e2e package.
+provide_suite_images() {
+  local packages definitions
+  packages=$(provide_suite_packages)
+  definitions=$(cat test-e2e/dist/images/*.js | sha256sum | cut -c1-12)
+  cached "registry/suite-$definitions-${packages##*-}" "build the suites' images" \
+    node test-e2e/dist/images/fill-registry.js suite "$packages" "$(provide_registry)"
+}
+
+# When sourced by a person's shell, not by scripts/test.
+if [ "${CRIQUET_E2E_LAZY:-}" != 1 ]; then
+  provide_e2e_environment
+fi

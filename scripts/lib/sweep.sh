@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# Takes away what pods of a private node left on the machine when their runtime could not: by the node's directory, its
+# containers' ids, its bridge and its CNI network, never by a program's name.
+
+# Processes that name DIRECTORY in their command line, or live in another mount namespace that shows it.
+processes_of() { # DIRECTORY
+  local directory=$1 own process pid
+  own=$(readlink /proc/self/ns/mnt)
+  for process in /proc/[0-9]*; do
+    pid=${process#/proc/}
+    [ "$pid" = "$$" ] || [ "$pid" = "$BASHPID" ] && continue
+    if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "$directory/" ||
+      { [ "$(readlink "$process/ns/mnt" 2>/dev/null)" != "$own" ] && grep -qsF -- "$directory/" "$process/mountinfo"; }; then
+      printf '%s\n' "$pid"
+    fi
+  done
+}
+
+sweep_processes() { # DIRECTORY
+  local pids round
+  for round in 1 2 3 4 5; do
+    pids=$(processes_of "$1")
+    [ -n "$pids" ] || return 0
+    # shellcheck disable=SC2086
+    kill -9 $pids 2>/dev/null || true
+    sleep 0.2
+  done
+}
+
+sweep_mounts() { # DIRECTORY
+  local mount
+  awk -v directory="$1/" 'index($5, directory) == 1 { print $5 }' /proc/self/mountinfo | sort -r |
+    while read -r mount; do umount --lazy "$mount" || true; done
+}
+
+# Removes cgroups named after the given ids, with what is below them, in every hierarchy.
+sweep_cgroups() { # ID...
+  local id cgroup
+  for id in "$@"; do
+    find /sys/fs/cgroup -depth -type d -path "*$id*" 2>/dev/null | while read -r cgroup; do rmdir "$cgroup" 2>/dev/null || true; done
+  done
+}
+
+# Removes the rules and chains that CNI plugins made for NETWORK, and portmap's own chains when no pod uses them.
+sweep_iptables() { # NETWORK
+  local iptables chain chains
+  for iptables in iptables ip6tables; do
+    command -v "$iptables-save" >/dev/null || continue
+    chains=$("$iptables-save" -t nat 2>/dev/null | sed -n "s/^-A .*name: \\\\*\"$1\\\\*\".* -j \(CNI-[^ ]*\).*/\1/p" | sort -u)
+    for chain in $chains; do
+      delete_chain "$iptables" "$chain"
+    done
+    if ! "$iptables-save" -t nat 2>/dev/null | grep -q -- '^-A CNI-HOSTPORT-DNAT '; then
+      for chain in CNI-HOSTPORT-DNAT CNI-HOSTPORT-MASQ CNI-HOSTPORT-SETMARK; do
+        delete_chain "$iptables" "$chain"
+      done
+    fi
+  done
+}
+
+# Deletes a chain of the nat table with every rule that jumps to it.
+delete_chain() { # IPTABLES CHAIN
+  local rule
+  "$1-save" -t nat 2>/dev/null | grep -q -- "^:$2 " || return 0
+  "$1-save" -t nat 2>/dev/null | sed -n "s/^-A \(.* -[jg] $2\( .*\)\{0,1\}\)$/-D \1/p" | while read -r rule; do
+    eval "$1 -w 5 -t nat $rule" || true
+  done
+  "$1" -w 5 -t nat -F "$2" || true
+  "$1" -w 5 -t nat -X "$2" || true
+}

@@ -1,0 +1,51 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findTool } from '../harness/environment.js';
+import type { TestNode } from '../harness/node.js';
+import { tryRun } from '../harness/run.js';
+import { parseJunit, type SpecResult } from './junit.js';
+
+export interface CritestOptions {
+  /** Regular expression of spec names to run. Default: all but the benchmarks, which critest leaves out by itself. */
+  readonly focus?: string;
+  /** Ginkgo processes; specs marked serial run alone all the same. Default 1. */
+  readonly parallel?: number;
+  /** Default: 15 minutes. */
+  readonly timeoutMs?: number;
+  /** Where its whole output goes. Default: `critest.log` in the node's directory. */
+  readonly logFile?: string;
+}
+
+/** Runs critest, as it was built, against a node's endpoint, and returns the result of each spec that was chosen. */
+export async function runCritest(node: TestNode, options: CritestOptions = {}): Promise<SpecResult[]> {
+  const critest = await findTool(node.environment, 'critest');
+  if (critest === undefined) throw new Error('critest is not there: it is built with Go');
+  const report = join(node.directory, 'critest.xml');
+  const log = options.logFile ?? join(node.directory, 'critest.log');
+  // Its output is long and goes to a file by way of a shell, not through this process.
+  const result = await tryRun(
+    'sh',
+    [
+      '-c',
+      'log=$1; shift; exec "$@" >"$log" 2>&1',
+      'critest',
+      log,
+      critest,
+      `-runtime-endpoint=${node.endpoint}`,
+      `-image-endpoint=${node.endpoint}`,
+      `-ginkgo.junit-report=${report}`,
+      '-ginkgo.no-color',
+      ...(options.focus === undefined ? [] : [`-ginkgo.focus=${options.focus}`]),
+      ...(options.parallel === undefined ? [] : [`-parallel=${options.parallel}`]),
+    ],
+    {
+      timeoutMs: options.timeoutMs ?? 900_000,
+      env: { PATH: [...node.environment.tools, process.env.PATH ?? ''].join(':') },
+    },
+  );
+  const xml = await readFile(report, 'utf8').catch(() => undefined);
+  if (xml === undefined) throw new Error(`critest ended with code ${result.code} and wrote no report; see ${log}`);
+  // Specs that the focus left out are reported as skipped, without a message of their own.
+  const chosen = options.focus === undefined ? undefined : new RegExp(options.focus);
+  return parseJunit(xml).filter((spec) => chosen === undefined || chosen.test(spec.name));
+}

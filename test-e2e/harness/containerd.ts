@@ -1,0 +1,72 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { containerdConfig, type ContainerdPaths, type CriPluginOptions } from './containerd-config.js';
+import { Daemon } from './daemon.js';
+import { run } from './run.js';
+
+export interface ContainerdOptions {
+  /** Directory of containerd, its shim and ctr. */
+  readonly binDir: string;
+  /** Directories put before the PATH, where the shim finds runc. */
+  readonly tools: readonly string[];
+  /** Where all of its places, its log and its pid file go. */
+  readonly directory: string;
+  /** Present: its own CRI plugin serves, as the yardstick. */
+  readonly cri?: CriPluginOptions;
+}
+
+/** A private containerd. */
+export class Containerd {
+  readonly paths: ContainerdPaths;
+  private daemon: Daemon | undefined;
+
+  private constructor(private readonly options: ContainerdOptions) {
+    const { directory } = options;
+    this.paths = {
+      root: join(directory, 'containerd-root'),
+      state: join(directory, 'containerd-state'),
+      socket: join(directory, 'containerd.sock'),
+    };
+  }
+
+  static async start(options: ContainerdOptions): Promise<Containerd> {
+    const containerd = new Containerd(options);
+    await mkdir(options.directory, { recursive: true });
+    await writeFile(containerd.configFile, containerdConfig(containerd.paths, options.cri));
+    await containerd.start();
+    return containerd;
+  }
+
+  get pid(): number | undefined {
+    return this.daemon?.pid;
+  }
+
+  /** Starts it again after `stop`, with the same places. */
+  async start(): Promise<void> {
+    const { binDir, tools, directory } = this.options;
+    this.daemon = await Daemon.start({
+      name: 'containerd',
+      program: join(binDir, 'containerd'),
+      args: ['--config', this.configFile],
+      env: { PATH: [binDir, ...tools, process.env.PATH ?? ''].join(':') },
+      directory,
+      ready: async () => {
+        await this.ctr('version');
+      },
+    });
+  }
+
+  /** Stops the daemon; shims and containers go on. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    await this.daemon?.stop(signal);
+  }
+
+  /** Runs `ctr` and returns its output. */
+  async ctr(...args: string[]): Promise<string> {
+    return run(join(this.options.binDir, 'ctr'), ['--address', this.paths.socket, ...args], { timeoutMs: 20_000 });
+  }
+
+  private get configFile(): string {
+    return join(this.options.directory, 'containerd.toml');
+  }
+}

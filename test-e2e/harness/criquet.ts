@@ -1,0 +1,92 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connectCri } from '@criquet/cri-api';
+import { Daemon, type DaemonExit } from './daemon.js';
+
+export interface CriquetOptions {
+  /** The checkout whose `scripts/criquet` runs. */
+  readonly checkout: string;
+  /** Where its socket, state, files, configuration, log and pid file go. */
+  readonly directory: string;
+  readonly containerdSocket: string;
+  readonly cniConfDir: string;
+  readonly cniBinDir: string;
+  readonly hostsDir: string;
+  /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
+  readonly extraConfig?: string;
+}
+
+/** A private `criquet serve`. */
+export class Criquet {
+  readonly endpoint: string;
+  readonly stateDir: string;
+  readonly rootDir: string;
+  readonly cniCacheDir: string;
+  private daemon: Daemon | undefined;
+
+  private constructor(private readonly options: CriquetOptions) {
+    this.endpoint = `unix://${join(options.directory, 'criquet.sock')}`;
+    this.stateDir = join(options.directory, 'criquet-state');
+    this.rootDir = join(options.directory, 'criquet-root');
+    this.cniCacheDir = join(options.directory, 'cni-cache');
+  }
+
+  static async start(options: CriquetOptions): Promise<Criquet> {
+    const criquet = new Criquet(options);
+    await mkdir(join(options.directory, 'criquet'), { recursive: true });
+    await writeFile(criquet.configFile, criquet.config());
+    await criquet.start();
+    return criquet;
+  }
+
+  get pid(): number | undefined {
+    return this.daemon?.pid;
+  }
+
+  get logFile(): string | undefined {
+    return this.daemon?.logFile;
+  }
+
+  /** Starts it again after `stop`, with the same places. */
+  async start(): Promise<void> {
+    this.daemon = await Daemon.start({
+      name: 'criquet',
+      program: join(this.options.checkout, 'scripts/criquet'),
+      args: ['serve', '--config', this.configFile, '--log-level', 'debug'],
+      directory: this.options.directory,
+      ready: async () => {
+        using cri = connectCri({ endpoint: this.endpoint });
+        await cri.runtime.version({}, { timeoutMs: 2_000 });
+      },
+    });
+  }
+
+  /** Stops the daemon; containers go on. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<DaemonExit | undefined> {
+    return this.daemon?.stop(signal);
+  }
+
+  private get configFile(): string {
+    return join(this.options.directory, 'criquet', 'config.toml');
+  }
+
+  private config(): string {
+    const { containerdSocket, cniConfDir, cniBinDir, hostsDir, extraConfig } = this.options;
+    const text = JSON.stringify;
+    return `listen = ${text(this.endpoint)}
+state_dir = ${text(this.stateDir)}
+root_dir = ${text(this.rootDir)}
+
+[containerd]
+address = ${text(`unix://${containerdSocket}`)}
+
+[cni]
+conf_dir = ${text(cniConfDir)}
+bin_dirs = [${text(cniBinDir)}]
+cache_dir = ${text(this.cniCacheDir)}
+
+[image]
+hosts_dir = ${text(hostsDir)}
+${extraConfig ?? ''}`;
+  }
+}

@@ -1,0 +1,69 @@
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** A containerd to test on, named after its minor version. */
+export type Engine = '2.1' | '2.4';
+
+/** The programs and data of the end-to-end suites, as `scripts/lib/e2e-environment.sh` provides them. */
+export interface Environment {
+  /** Directories of the containerds that are there. */
+  readonly containerd: Readonly<Partial<Record<Engine, string>>>;
+  /** Directories put before the PATH: runc, crictl, critest. */
+  readonly tools: readonly string[];
+  readonly cniBinDir: string;
+  readonly registryProgram: string;
+  /** A registry's storage that holds the images of `images/suite-images.ts`. */
+  readonly registryStorage: string;
+  /** Below which every node's directory is made. */
+  readonly root: string;
+  /** The checkout. */
+  readonly checkout: string;
+}
+
+const PREPARED_BY = 'run the suites through scripts/test --e2e, or source scripts/lib/e2e-environment.sh first';
+
+/** Reads the environment. Throws when it was not prepared. */
+export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environment {
+  const required = (name: string): string => {
+    const value = env[name];
+    if (value === undefined || value === '') throw new Error(`${name} is not set: ${PREPARED_BY}`);
+    return value;
+  };
+  const containerd: Partial<Record<Engine, string>> = { '2.1': required('CRIQUET_E2E_CONTAINERD_21') };
+  const newest = env.CRIQUET_E2E_CONTAINERD_24;
+  if (newest !== undefined && newest !== '') containerd['2.4'] = newest;
+  return {
+    containerd,
+    tools: required('CRIQUET_E2E_TOOLS').split(':'),
+    cniBinDir: required('CRIQUET_E2E_CNI_BIN'),
+    registryProgram: required('CRIQUET_E2E_REGISTRY'),
+    registryStorage: required('CRIQUET_E2E_IMAGES'),
+    root: env.CRIQUET_E2E_ROOT ?? '/tmp',
+    checkout: resolve(fileURLToPath(import.meta.url), '../../../..'),
+  };
+}
+
+/** The engines to test on: those of `CRIQUET_E2E_ENGINES` (`2.1,2.4`), by default every one that is there. */
+export function enginesUnderTest(environment: Environment, env: NodeJS.ProcessEnv = process.env): Engine[] {
+  const there = Object.keys(environment.containerd) as Engine[];
+  const wanted = env.CRIQUET_E2E_ENGINES?.split(',');
+  if (wanted === undefined) return there;
+  for (const name of wanted) {
+    if (!there.some((engine) => engine === name)) throw new Error(`CRIQUET_E2E_ENGINES: containerd ${name} is not there`);
+  }
+  return there.filter((engine) => wanted.includes(engine));
+}
+
+/** The path of a tool such as `crictl`; undefined when it is not there (it is built with Go). */
+export async function findTool(environment: Environment, name: string): Promise<string | undefined> {
+  for (const directory of environment.tools) {
+    const path = `${directory}/${name}`;
+    const there = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (there) return path;
+  }
+  return undefined;
+}

@@ -1,0 +1,197 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { tryRun } from './run.js';
+
+/**
+ * What a node's pods leave on a machine, found without asking the runtime under test: from /proc, the cgroup file systems,
+ * `ip`, `iptables-save`, the IPAM directory and `ctr`. Each kind is a sorted list of names that do not change by themselves.
+ */
+export type NodeState = Readonly<Record<Kind, readonly string[]>>;
+
+export const KINDS = [
+  'processes',
+  'mounts',
+  'netns pins',
+  'links',
+  'cgroups',
+  'iptables',
+  'nftables',
+  'addresses',
+  'files',
+  'containers',
+  'tasks',
+  'snapshots',
+  'leases',
+  'shim sockets',
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+export interface NodeStateScope {
+  /** Every process, mount and file that names this directory belongs to the node. */
+  readonly directory: string;
+  /** Directories whose files are compared, for example the runtime's state directory. Logs do not belong here. */
+  readonly fileDirectories: readonly string[];
+  /** Rules and links that name one of these belong to the node: bridge, CNI network, subnet prefix. */
+  readonly networkNames: readonly string[];
+  /** Directory of host-local's reservations. */
+  readonly reservations: string;
+  /** Cgroups below a directory of this name belong to the node. */
+  readonly cgroupParent: string;
+  /** Pids of the node's own daemons, which are not compared: a test may start them again. */
+  readonly daemons: readonly number[];
+  /** `ctr` of the node's containerd; undefined while containerd is down. */
+  readonly ctr?: (...args: string[]) => Promise<string>;
+}
+
+/** Takes a snapshot. */
+export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
+  const [processes, mounts, netns, links, cgroups, iptables, nftables, addresses, files, containerd, sockets] = await Promise.all([
+    readProcesses(scope.directory, scope.daemons),
+    readMounts((line) => line.includes(scope.directory)),
+    readNetnsPins(),
+    readLinks(scope.networkNames),
+    readCgroups(scope.cgroupParent),
+    readIptables(scope.networkNames),
+    readNftables(scope.networkNames),
+    readAddresses(scope.reservations),
+    readFiles(scope.fileDirectories),
+    readContainerd(scope.ctr),
+    readShimSockets(scope.directory),
+  ]);
+  return {
+    processes,
+    mounts,
+    'netns pins': netns,
+    links,
+    cgroups,
+    iptables,
+    nftables,
+    addresses,
+    files,
+    ...containerd,
+    'shim sockets': sockets,
+  };
+}
+
+/** What differs between two snapshots, one line each, for example `mounts: + /x/rootfs`. Empty when nothing does. */
+export function compareNodeStates(before: NodeState, after: NodeState): string[] {
+  const differences: string[] = [];
+  for (const kind of KINDS) {
+    const [was, is] = [new Set(before[kind]), new Set(after[kind])];
+    for (const entry of is) if (!was.has(entry)) differences.push(`${kind}: + ${entry}`);
+    for (const entry of was) if (!is.has(entry)) differences.push(`${kind}: - ${entry}`);
+  }
+  return differences;
+}
+
+/** Processes that name the directory in their command line or live in a mount namespace that shows it. */
+async function readProcesses(directory: string, daemons: readonly number[]): Promise<string[]> {
+  const own = await readlink('/proc/self/ns/mnt');
+  const found: string[] = [];
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && ![process.pid, ...daemons].includes(Number(name)))) {
+    const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim();
+    const namespace = await readlink(`/proc/${pid}/ns/mnt`).catch(() => own);
+    const theirs = namespace === own ? '' : await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
+    if (command.includes(directory) || theirs.includes(directory)) found.push(`${pid} ${command}`);
+  }
+  // `ctr` and other short commands of the harness itself come and go.
+  return found.filter((line) => !/^\d+ \S*\/ctr /.test(line)).sort();
+}
+
+async function readMounts(belongs: (line: string) => boolean): Promise<string[]> {
+  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').filter(belongs);
+  return lines.map((line) => line.split(' ')[4] ?? line).sort();
+}
+
+/** Namespaces pinned anywhere on the machine: a runtime that pins them outside its own directory is found too. */
+async function readNetnsPins(): Promise<string[]> {
+  return readMounts((line) => line.includes(' - nsfs '));
+}
+
+/** Links of pods on the node's bridge. The bridge itself stays: its plugin makes it once and never removes it. */
+async function readLinks(names: readonly string[]): Promise<string[]> {
+  const { stdout } = await tryRun('ip', ['-json', 'link', 'show']);
+  const links = JSON.parse(stdout === '' ? '[]' : stdout) as { ifname: string; master?: string }[];
+  return links.filter((link) => names.includes(link.master ?? '')).map((link) => link.ifname).sort();
+}
+
+async function readCgroups(parent: string): Promise<string[]> {
+  const found: string[] = [];
+  const descend = async (directory: string, inside: boolean): Promise<void> => {
+    for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+      if (!entry.isDirectory()) continue;
+      const path = join(directory, entry.name);
+      const belongs = inside || entry.name.startsWith(parent);
+      if (belongs) found.push(path);
+      await descend(path, belongs);
+    }
+  };
+  await descend('/sys/fs/cgroup', false);
+  return found.sort();
+}
+
+async function readIptables(names: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const command of ['iptables-save', 'ip6tables-save']) {
+    const { stdout } = await tryRun(command, []).catch(() => ({ stdout: '' }));
+    const rules = stdout.split('\n').filter((line) => line.startsWith('-A '));
+    const tagged = rules.filter((rule) => names.some((name) => rule.includes(name)));
+    // Chains that tagged rules jump to belong to them, with every rule inside.
+    const chains = new Set(tagged.flatMap((rule) => /-j (CNI-[0-9a-fA-F]+|CNI-DN-\S+|CNI-SN-\S+)/.exec(rule)?.[1] ?? []));
+    const inside = rules.filter((rule) => [...chains].some((chain) => rule.startsWith(`-A ${chain} `)));
+    found.push(...new Set([...tagged, ...inside].map((rule) => `${command}: ${rule}`)));
+  }
+  return found.sort();
+}
+
+async function readNftables(names: readonly string[]): Promise<string[]> {
+  const { stdout } = await tryRun('nft', ['list', 'ruleset']).catch(() => ({ stdout: '' }));
+  const lines = stdout.split('\n').map((line) => line.trim().replace(/counter packets \d+ bytes \d+ /, ''));
+  return lines.filter((line) => names.some((name) => line.includes(name))).sort();
+}
+
+async function readAddresses(directory: string): Promise<string[]> {
+  const names = await readdir(directory).catch((): string[] => []);
+  return names.filter((name) => name !== 'lock' && !name.startsWith('last_reserved_ip')).sort();
+}
+
+async function readFiles(directories: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  const descend = async (directory: string): Promise<void> => {
+    for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+      const path = join(directory, entry.name);
+      found.push(path);
+      if (entry.isDirectory()) await descend(path);
+    }
+  };
+  for (const directory of directories) await descend(directory);
+  return found.sort();
+}
+
+type ContainerdKind = 'containers' | 'tasks' | 'snapshots' | 'leases';
+
+async function readContainerd(ctr: NodeStateScope['ctr']): Promise<Record<ContainerdKind, string[]>> {
+  const state: Record<ContainerdKind, string[]> = { containers: [], tasks: [], snapshots: [], leases: [] };
+  if (ctr === undefined) return state;
+  const words = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '');
+  const namespaces = words(await ctr('namespaces', 'ls', '--quiet'));
+  for (const namespace of namespaces) {
+    const list = (...args: string[]) => ctr('--namespace', namespace, ...args).then(words);
+    const named = (entries: string[]) => entries.map((entry) => `${namespace}/${entry}`);
+    state.containers.push(...named(await list('containers', 'ls', '--quiet')));
+    state.tasks.push(...named(await list('tasks', 'ls', '--quiet')));
+    state.leases.push(...named(await list('leases', 'ls', '--quiet')));
+    const snapshots = (await list('snapshots', 'ls')).slice(1).map((line) => line.trim().split(/\s+/));
+    // Committed snapshots are images' layers and stay; the others belong to containers.
+    state.snapshots.push(...named(snapshots.filter((row) => row.at(-1) !== 'Committed').map((row) => row[0] ?? '')));
+  }
+  return state;
+}
+
+/** Sockets of shims are under a path that containerd fixes; those of the node are found by the processes that hold them. */
+async function readShimSockets(directory: string): Promise<string[]> {
+  const held = await readFile('/proc/net/unix', 'utf8');
+  const paths = held.split('\n').flatMap((line) => /\s(\/\S+)$/.exec(line)?.[1] ?? []);
+  return [...new Set(paths.filter((path) => path.startsWith(directory) && path.includes('/s/')))].sort();
+}

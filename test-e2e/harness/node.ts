@@ -1,0 +1,207 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connectCri, type CriConnection } from '@criquet/cri-api';
+import { Containerd } from './containerd.js';
+import { Criquet } from './criquet.js';
+import { readEnvironment, type Engine, type Environment } from './environment.js';
+import { eventually } from './eventually.js';
+import { compareNodeStates, readNodeState, type NodeState, type NodeStateScope } from './node-state.js';
+import { removePodNetwork, writePodNetwork, type PodNetwork } from './pod-network.js';
+import { startRegistry, type Registry } from './registry.js';
+import { writeRegistryHosts } from './registry-hosts.js';
+import { tryRun } from './run.js';
+
+/** Who serves CRI: criquet, or containerd's own plugin as the yardstick. */
+export type Runtime = 'criquet' | 'containerd';
+
+export interface NodeOptions {
+  readonly engine: Engine;
+  readonly runtime: Runtime;
+  /** Lines for the end of criquet's configuration file. */
+  readonly extraConfig?: string;
+  readonly environment?: Environment;
+}
+
+/** The image of containerd's own sandboxes; a look-alike in the suites' registry. */
+const SANDBOX_IMAGE = 'registry.k8s.io/pause:3.10';
+
+/** A node of a test's own: containerd, registry, CNI configuration and a CRI runtime in private places. */
+export class TestNode {
+  private connection: CriConnection | undefined;
+  private startedRegistry: Registry | undefined;
+  private startedContainerd: Containerd | undefined;
+  private startedCriquet: Criquet | undefined;
+
+  private constructor(
+    readonly environment: Environment,
+    readonly options: NodeOptions,
+    /** Everything of the node is below it. */
+    readonly directory: string,
+    /** Cgroup parent for its pods, unique on the machine. */
+    readonly cgroupParent: string,
+    readonly network: PodNetwork,
+    readonly hostsDir: string,
+  ) {}
+
+  static async start(options: NodeOptions): Promise<TestNode> {
+    const environment = options.environment ?? readEnvironment();
+    const binDir = environment.containerd[options.engine];
+    if (binDir === undefined) throw new Error(`containerd ${options.engine} is not there`);
+    const tag = randomBytes(4).toString('hex');
+    const directory = join(environment.root, `criquet-e2e-${tag}`);
+    await mkdir(directory, { recursive: true });
+    const network = await writePodNetwork(directory);
+    const node = new TestNode(environment, options, directory, `criquet-e2e-${tag}`, network, join(directory, 'hosts'));
+    try {
+      await node.startDaemons(binDir);
+    } catch (error) {
+      await node.dispose();
+      throw error;
+    }
+    return node;
+  }
+
+  private async startDaemons(binDir: string): Promise<void> {
+    const { environment, options, directory, network, hostsDir } = this;
+    this.startedRegistry = await startRegistry({
+      program: environment.registryProgram,
+      storage: environment.registryStorage,
+      directory,
+    });
+    await writeRegistryHosts(hostsDir, this.registry.url);
+    const places = { cniConfDir: network.confDir, cniBinDir: environment.cniBinDir, hostsDir };
+    this.startedContainerd = await Containerd.start({
+      binDir,
+      tools: environment.tools,
+      directory,
+      ...(options.runtime === 'criquet' ? {} : { cri: { sandboxImage: SANDBOX_IMAGE, ...places } }),
+    });
+    if (options.runtime === 'criquet') {
+      this.startedCriquet = await Criquet.start({
+        checkout: environment.checkout,
+        directory,
+        containerdSocket: this.containerd.paths.socket,
+        ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
+        ...places,
+      });
+    }
+    await eventually(() => this.expectReady(), 20_000);
+  }
+
+  get registry(): Registry {
+    if (this.startedRegistry === undefined) throw new Error('the registry was not started');
+    return this.startedRegistry;
+  }
+
+  get containerd(): Containerd {
+    if (this.startedContainerd === undefined) throw new Error('containerd was not started');
+    return this.startedContainerd;
+  }
+
+  /** Undefined where containerd's own plugin serves. */
+  get criquet(): Criquet | undefined {
+    return this.startedCriquet;
+  }
+
+  /** The CRI endpoint, `unix:///…`. */
+  get endpoint(): string {
+    return this.criquet?.endpoint ?? `unix://${this.containerd.paths.socket}`;
+  }
+
+  /** A CRI client of the endpoint; one for the node's life. */
+  get cri(): CriConnection {
+    this.connection ??= connectCri({ endpoint: this.endpoint });
+    return this.connection;
+  }
+
+  /** Pid of the process that serves CRI. */
+  get runtimePid(): number | undefined {
+    return this.criquet === undefined ? this.containerd.pid : this.criquet.pid;
+  }
+
+  /** Rejects unless runtime and network say they are ready. */
+  async expectReady(): Promise<void> {
+    const { status } = await this.cri.runtime.status({}, { timeoutMs: 5_000 });
+    const required = ['RuntimeReady', 'NetworkReady'];
+    const waiting = status?.conditions.filter(({ type, status: holds }) => required.includes(type) && !holds) ?? [];
+    if (status === undefined || waiting.length > 0) {
+      throw new Error(waiting.map((condition) => `${condition.type}: ${condition.reason} ${condition.message}`).join('; '));
+    }
+  }
+
+  /** What the node's pods have on the machine at this moment. */
+  async state(): Promise<NodeState> {
+    return readNodeState({ ...this.scope(), ctr: (...args) => this.containerd.ctr(...args) });
+  }
+
+  /** Waits until nothing differs from `before` any more; returns what still does after `timeoutMs` (default 5 s). */
+  async leaksSince(before: NodeState, timeoutMs = 5_000): Promise<string[]> {
+    const end = Date.now() + timeoutMs;
+    for (;;) {
+      const differences = compareNodeStates(before, await this.state());
+      if (differences.length === 0 || Date.now() > end) return differences;
+      await pause(200);
+    }
+  }
+
+  /** Removes every pod over CRI. */
+  async removePods(): Promise<void> {
+    const { items } = await this.cri.runtime.listPodSandbox({}, { timeoutMs: 10_000 });
+    await Promise.all(
+      items.map(async ({ id }) => {
+        await this.cri.runtime.stopPodSandbox({ podSandboxId: id }, { timeoutMs: 30_000 });
+        await this.cri.runtime.removePodSandbox({ podSandboxId: id }, { timeoutMs: 30_000 });
+      }),
+    );
+  }
+
+  /** Ends the node and takes away all of it, pods that a failed test left included. */
+  async dispose(): Promise<void> {
+    if (this.startedCriquet !== undefined || this.options.runtime === 'containerd') await this.removePods().catch(() => undefined);
+    this.connection?.close();
+    await this.startedCriquet?.stop();
+    await this.startedContainerd?.stop();
+    await this.startedRegistry?.daemon.stop();
+    await this.sweep();
+    await removePodNetwork(this.network);
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  /** Kills by pid what still runs in the node's places, and unmounts what is left there. */
+  private async sweep(): Promise<void> {
+    const state = await readNodeState(this.scope());
+    for (const line of state.processes) {
+      try {
+        process.kill(Number.parseInt(line, 10), 'SIGKILL');
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+    await eventually(async () => {
+      const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
+      const left = mounts.filter((mount) => mount.startsWith(this.directory)).reverse();
+      for (const mount of left) await tryRun('umount', ['--lazy', mount]);
+      if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
+    });
+    for (const cgroup of [...state.cgroups].reverse()) await tryRun('rmdir', [cgroup]);
+  }
+
+  private scope(): NodeStateScope {
+    const { startedCriquet: criquet, startedContainerd: containerd } = this;
+    return {
+      directory: this.directory,
+      fileDirectories: criquet === undefined ? [] : [criquet.stateDir, criquet.rootDir, criquet.cniCacheDir],
+      networkNames: [this.network.name, this.network.bridge, this.network.subnet.replace(/0\/24$/, '')],
+      reservations: this.network.reservations,
+      cgroupParent: this.cgroupParent,
+      daemons: [criquet?.pid, containerd?.pid, this.startedRegistry?.daemon.pid].filter((pid) => pid !== undefined),
+    };
+  }
+
+  /** Names of files below a directory of the node, for assertions on what is left. */
+  async filesBelow(...path: string[]): Promise<string[]> {
+    return (await readdir(join(this.directory, ...path), { recursive: true }).catch((): string[] => [])).sort();
+  }
+}
