@@ -19,10 +19,10 @@ const LOADED_PROFILES = '/sys/kernel/security/apparmor/profiles';
  * @throws FAILED_PRECONDITION where a profile is asked for and the node has no AppArmor, or has not loaded it.
  */
 export async function resolveAppArmor(
-  context: LinuxContainerSecurityContext | undefined,
-  node: { apparmorEnabled: boolean },
+  request: { securityContext: LinuxContainerSecurityContext | undefined; node: { apparmorEnabled: boolean } },
   loadedProfiles = LOADED_PROFILES,
 ): Promise<string | undefined> {
+  const { securityContext: context, node } = request;
   const wanted = context?.apparmor ?? parseProfileString(`${FIELD}_profile`, context?.apparmorProfile ?? '');
   if (!node.apparmorEnabled) {
     if (wanted === undefined || wanted.profileType === ProfileType.Unconfined) return undefined;

@@ -1,10 +1,12 @@
 import type { RuntimeSpec, SpecLinux, SpecProcess } from '@criquet/runtime-containerd';
 import { invalidArgument } from '../errors.js';
+import { podHostname } from '../pod-files/hostname.js';
 import { containerAnnotations } from './annotations.js';
 import { buildCapabilities } from './capabilities.js';
 import { cgroupPath } from './cgroup-path.js';
 import type { ContainerSpecInput } from './inputs.js';
-import { containerNamespaces } from './namespaces.js';
+import { containerMounts } from './mount-order.js';
+import { containerNamespaces, hasHostNetwork } from './namespaces.js';
 import { oomScoreAdj } from './oom-score.js';
 import { processArgs, processCwd, processEnv } from './process.js';
 import { buildResources } from './resources.js';
@@ -25,11 +27,19 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
     throw invalidArgument('config.linux.security_context.privileged', 'needs a privileged pod sandbox');
   }
   const labels = containerLabels(input);
+  const linux = buildLinux(input, labels);
   return {
     ociVersion: OCI_VERSION,
     process: buildProcess(input, labels),
     root: { path: 'rootfs', ...(context?.readonlyRootfs === true && { readonly: true }) },
-    mounts: input.mounts.mounts,
+    mounts: containerMounts({
+      requested: input.mounts,
+      files: input.files,
+      volumes: input.volumes ?? [],
+      privileged: context?.privileged === true,
+      readonlyRootfs: context?.readonlyRootfs === true,
+      ownCgroupNamespace: linux.namespaces?.some(({ type }) => type === 'cgroup') === true,
+    }),
     annotations: {
       ...input.passthroughAnnotations,
       ...containerAnnotations(input.sandboxId, input.sandboxConfig, {
@@ -37,7 +47,7 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
         imageName: input.imageName,
       }),
     },
-    linux: buildLinux(input, labels),
+    linux,
   };
 }
 
@@ -56,7 +66,7 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
     user: input.user,
     args: processArgs(config, imageConfig),
     env: processEnv(imageConfig, config.envs, {
-      hostname: input.sandboxConfig.hostname || node.hostname,
+      hostname: podHostname(input.sandboxConfig.hostname, hasHostNetwork(input.sandboxConfig), node.hostname),
       tty: config.tty,
     }),
     cwd: processCwd(config, imageConfig),

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
-import type { ContainerConfig, Device } from '@criquet/cri-api';
+import type { Device } from '@criquet/cri-api';
 import type { LinuxDevice, LinuxDeviceCgroup } from '@criquet/runtime-containerd';
 import { invalidArgument } from '../errors.js';
 import type { ResolvedDevices } from './inputs.js';
@@ -21,12 +21,17 @@ const ALLOW_ALL: LinuxDeviceCgroup = { allow: true, access: 'rwm' };
  * A `host_path` may be a symbolic link to a node, or a directory, which stands for the nodes below it; links inside one
  * are left out.
  *
+ * @param wanted ContainerConfig.devices.
  * @param root where the node's devices are, other than `/dev` in tests.
  * @throws INVALID_ARGUMENT naming `config.devices[i]` for a missing path, a path that is no device, or wrong permissions.
  */
-export async function resolveDevices(config: ContainerConfig, root = '/dev'): Promise<ResolvedDevices> {
-  const privileged = config.linux?.securityContext?.privileged === true;
-  const requested = await Promise.all(config.devices.map((device, index) => requestedDevices(device, `config.devices[${index}]`)));
+export async function resolveDevices(
+  wanted: readonly Device[],
+  options: { privileged: boolean },
+  root = '/dev',
+): Promise<ResolvedDevices> {
+  const { privileged } = options;
+  const requested = await Promise.all(wanted.map((device, index) => requestedDevices(device, `config.devices[${index}]`)));
   const ofNode = privileged ? await devicesBelow(root, root) : [];
   const devices = new Map<string, LinuxDevice>();
   for (const device of [...requested.flatMap(({ devices: list }) => list), ...ofNode]) {

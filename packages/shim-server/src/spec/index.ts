@@ -13,10 +13,9 @@ export { readNodeFacts, type NodeFacts, type NodeFactsOptions } from './node-fac
 export { SourceProbe, type ProbedSource, type SourceProbeOptions } from './source-probe.js';
 
 /** Before the spec: what has to be looked up on the node or in the root file system. */
-export { prepareMounts, type PrepareMountsInput } from './mounts.js';
+export { prepareMounts, type PrepareMountsOptions } from './mounts.js';
 export { resolveDevices } from './devices.js';
 export { ROOT_USER, resolveUser, sandboxUser, userNeedsRootfs, userRequest, type UserRequest } from './resolve-user.js';
-export { containerProfiles, sandboxSeccomp } from './security-profiles.js';
 export { resolveAppArmor } from './apparmor.js';
 export { resolveSeccomp, type SeccompRequest } from './seccomp.js';
 
@@ -27,5 +26,6 @@ export { buildSandboxSpec } from './sandbox-spec.js';
 /** Parts that other calls share. */
 export { ANNOTATIONS } from './annotations.js';
 export { cgroupPath } from './cgroup-path.js';
+export { cgroupDirectory } from './cgroup-directory.js';
 export { hasHostIpc, hasHostNetwork } from './namespaces.js';
 export { buildResources, type ResourceFacts } from './resources.js';

@@ -27,13 +27,16 @@ export interface ResolvedDevices {
   rules: LinuxDeviceCgroup[];
 }
 
-/** Mounts with checked, symlink-free sources, in the order they are to be made, as `prepareMounts` makes them. */
+/** CRI's mounts with checked, symlink-free sources, as `prepareMounts` makes them. */
 export interface PreparedMounts {
-  mounts: SpecMount[];
+  /** In the order of the request. */
+  binds: SpecMount[];
   /** What the container's root needs for the mounts' propagation; nothing when all are private. */
   rootfsPropagation?: 'rshared' | 'rslave';
   /** Host directories that did not exist and were made. They stay when the container goes, as with containerd's plugin. */
   createdSources: string[];
+  /** Options of the node's own cgroup mount. */
+  cgroupSuperOptions: string[];
 }
 
 /** What `buildSandboxSpec` needs. */
@@ -77,6 +80,8 @@ export interface ContainerSpecInput {
   /** From `resolveUser`; `ROOT_USER` stands in while the root file system does not exist yet. */
   user: ResolvedUser;
   node: NodeFacts;
+  /** Of the pod, mounted where CRI mounts nothing else. */
+  files: PodFiles;
   /** From `prepareMounts`. */
   mounts: PreparedMounts;
   /** From `resolveDevices`. */
@@ -85,6 +90,8 @@ export interface ContainerSpecInput {
   seccomp: LinuxSeccomp | undefined;
   /** From `resolveAppArmor`. */
   apparmorProfile: string | undefined;
+  /** Volumes that the shim itself keeps for the container (the image's `VOLUME`s), mounted where CRI mounts nothing else. */
+  volumes?: readonly { containerPath: string; hostPath: string }[];
   /** With PID namespace mode TARGET: the init process of the container `target_id`. */
   targetPid?: number;
   /** containerd namespace, the cgroup parent where CRI gives none; default `k8s.io`. */

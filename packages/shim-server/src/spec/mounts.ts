@@ -1,22 +1,16 @@
 import { posix } from 'node:path';
-import { MountPropagation, type ContainerConfig, type Mount } from '@criquet/cri-api';
+import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { LinuxIdMapping, SpecMount } from '@criquet/runtime-containerd';
 import { failedPrecondition, invalidArgument } from '../errors.js';
-import { cgroupMount, defaultMounts } from './default-mounts.js';
-import type { PodFiles, PreparedMounts } from './inputs.js';
+import type { PreparedMounts } from './inputs.js';
 import { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
-import type { SourceProbe } from './source-probe.js';
+import { SourceProbe } from './source-probe.js';
 
-export interface PrepareMountsInput {
-  config: ContainerConfig;
-  files: PodFiles;
-  node: { cgroup: 'v1' | 'v2' };
-  /** Looks at the sources; the daemon's one. */
-  probe: SourceProbe;
+export interface PrepareMountsOptions {
+  /** Looks at the sources. Default: one for the whole process, since what it protects, Node's file threads, is the process's. */
+  probe?: SourceProbe;
   /** Whether the runtime handler can make mounts read-only recursively. Default false. */
   recursiveReadOnly?: boolean;
-  /** Paths of volumes that are the shim's own (image volumes): mounted like the pod's files where CRI mounts nothing there. */
-  volumes?: readonly { containerPath: string; hostPath: string }[];
   signal?: AbortSignal;
 }
 
@@ -31,62 +25,34 @@ interface BindMount {
 /** The options of CRI's `mount_options` (CRI 0.37). */
 const MOUNT_OPTIONS: readonly string[] = ['noexec', 'nodev', 'nosuid'];
 
+const processProbe = new SourceProbe();
+
 /**
- * All mounts of a container, in the order they are to be made: the default file systems, then the pod's files and CRI's
- * mounts with shallower destinations first. A CRI mount replaces whatever else would be mounted at the same place, and
- * one on `/dev` everything below it. Sources are looked at together; missing ones become directories.
+ * The bind mounts of ContainerConfig.mounts. Sources are looked at together; missing ones become directories, symbolic links are
+ * followed.
  *
  * @throws INVALID_ARGUMENT or FAILED_PRECONDITION naming the mount (`config.mounts[i]…`) when its source is of no use, its
- * propagation needs a shared source that is not shared, or its options contradict one another.
+ * propagation needs a shared source that is not shared, or its options contradict one another; see `SourceProbe.resolve` too.
  */
-export async function prepareMounts(input: PrepareMountsInput): Promise<PreparedMounts> {
-  const context = input.config.linux?.securityContext;
-  const privileged = context?.privileged === true;
+export async function prepareMounts(requested: readonly Mount[], options: PrepareMountsOptions = {}): Promise<PreparedMounts> {
   const mountInfo = await readMountInfo();
-  const requested = await Promise.all(
-    input.config.mounts.map((mount, index) => bindMount(mount, `config.mounts[${index}]`, mountInfo, input)),
-  );
-  const taken = new Set(requested.map(({ mount }) => posix.normalize(mount.destination)));
-  const ownCgroupNamespace = input.node.cgroup === 'v2' && !privileged;
-  const sharedSuperOptions = ownCgroupNamespace ? [] : (mountOf('/sys/fs/cgroup', mountInfo)?.superOptions ?? []);
-  const base = [
-    ...defaultMounts({ sysfsWritable: privileged }),
-    cgroupMount({ writable: privileged, sharedSuperOptions }),
-  ].filter(({ destination }) => !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/')));
-  const own = ownMounts(input, context?.readonlyRootfs === true).filter(({ destination }) => !taken.has(destination));
-  const binds = [...requested.map(({ mount }) => mount), ...own].sort((a, b) => depth(a) - depth(b));
-  const propagations = requested.map(({ propagation }) => propagation);
+  const binds = await Promise.all(requested.map((mount, index) => bindMount(mount, `config.mounts[${index}]`, mountInfo, options)));
+  const propagations = binds.map(({ propagation }) => propagation);
   const rootfsPropagation = propagations.includes('rshared') ? 'rshared' : propagations.find((mode) => mode === 'rslave');
   return {
-    mounts: [...base, ...binds],
+    binds: binds.map(({ mount }) => mount),
     ...(rootfsPropagation && { rootfsPropagation }),
-    createdSources: requested.flatMap(({ created }) => created ?? []),
+    createdSources: binds.flatMap(({ created }) => created ?? []),
+    cgroupSuperOptions: mountOf('/sys/fs/cgroup', mountInfo)?.superOptions ?? [],
   };
 }
 
-function depth(mount: SpecMount): number {
-  return posix.normalize(mount.destination).split('/').length;
-}
-
-/** The pod's files; writable unless the container's root is not, as with containerd's plugin. */
-function ownMounts({ files, volumes = [] }: PrepareMountsInput, readonly: boolean): SpecMount[] {
-  const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
-    destination,
-    type: 'bind',
-    source,
-    options: ['rbind', 'rprivate', mode],
-  });
-  const mode = readonly ? 'ro' : 'rw';
-  return [
-    bind(files.hosts, '/etc/hosts', mode),
-    bind(files.hostname, '/etc/hostname', mode),
-    bind(files.resolvConf, '/etc/resolv.conf', mode),
-    bind(files.shm, '/dev/shm', 'rw'),
-    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.join('/', containerPath), 'rw')),
-  ];
-}
-
-async function bindMount(mount: Mount, field: string, mountInfo: readonly MountInfo[], input: PrepareMountsInput): Promise<BindMount> {
+async function bindMount(
+  mount: Mount,
+  field: string,
+  mountInfo: readonly MountInfo[],
+  options: PrepareMountsOptions,
+): Promise<BindMount> {
   if (mount.image !== undefined && mount.image.image !== '') {
     throw failedPrecondition(`${field}.image: image volumes are not available`);
   }
@@ -94,8 +60,8 @@ async function bindMount(mount: Mount, field: string, mountInfo: readonly MountI
   if (mount.containerPath === '') throw invalidArgument(`${field}.container_path`, 'is empty');
   if (destination === '/') throw invalidArgument(`${field}.container_path`, 'a mount cannot replace the root directory');
   if (destination.includes('\0')) throw invalidArgument(`${field}.container_path`, 'holds a NUL byte');
-  const access = accessMode(mount, field, input.recursiveReadOnly === true);
-  const source = await input.probe.resolve(`${field}.host_path`, mount.hostPath, input.signal);
+  const access = accessMode(mount, field, options.recursiveReadOnly === true);
+  const source = await (options.probe ?? processProbe).resolve(`${field}.host_path`, mount.hostPath, options.signal);
   const mode = propagationMode(mount, field, mountOf(source.path, mountInfo));
   return {
     mount: {

@@ -1,5 +1,6 @@
 import type { RuntimeSpec, SpecMount } from '@criquet/runtime-containerd';
 import { invalidArgument } from '../errors.js';
+import { podHostname } from '../pod-files/hostname.js';
 import { sandboxAnnotations } from './annotations.js';
 import { cgroupPath } from './cgroup-path.js';
 import { OCI_VERSION } from './container-spec.js';
@@ -17,8 +18,6 @@ import { sandboxSysctls } from './sysctls.js';
 const PAUSE_ARGS = ['/pause'];
 /** The kernel's least: pause only waits. */
 const SANDBOX_CPU_SHARES = 2;
-/** __NEW_UTS_LEN. */
-const MAX_HOSTNAME_BYTES = 64;
 
 /** What a process has no business with in /proc and /sys; the kubelet sends the like for ordinary containers. */
 const MASKED_PATHS = [
@@ -62,7 +61,7 @@ export function buildSandboxSpec(input: SandboxSpecInput): RuntimeSpec {
     },
     root: { path: 'rootfs', readonly: true },
     // In the node's UTS namespace a host name would be the node's.
-    ...(!hostNetwork && config.hostname !== '' && { hostname: checkedHostname(config.hostname) }),
+    ...(!hostNetwork && config.hostname !== '' && { hostname: podHostname(config.hostname, hostNetwork, node.hostname) }),
     mounts: [...defaultMounts({ sysfsWritable: false }), ...podMounts(input.files)],
     annotations: { ...input.passthroughAnnotations, ...sandboxAnnotations(input.id, config, input.imageName ?? '') },
     linux: {
@@ -99,11 +98,4 @@ function podMounts(files: SandboxSpecInput['files']): SpecMount[] {
     bind(files.shm, '/dev/shm'),
     ...(files.resolvConf === undefined ? [] : [bind(files.resolvConf, '/etc/resolv.conf')]),
   ];
-}
-
-function checkedHostname(hostname: string): string {
-  if (Buffer.byteLength(hostname) > MAX_HOSTNAME_BYTES) {
-    throw invalidArgument('config.hostname', `is longer than ${MAX_HOSTNAME_BYTES} bytes`);
-  }
-  return hostname;
 }

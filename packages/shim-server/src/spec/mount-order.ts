@@ -1,0 +1,55 @@
+import { posix } from 'node:path';
+import type { SpecMount } from '@criquet/runtime-containerd';
+import { cgroupMount, defaultMounts } from './default-mounts.js';
+import type { PodFiles, PreparedMounts } from './inputs.js';
+
+export interface ContainerMountsInput {
+  requested: PreparedMounts;
+  files: PodFiles;
+  volumes: readonly { containerPath: string; hostPath: string }[];
+  privileged: boolean;
+  readonlyRootfs: boolean;
+  /** Whether the container has a cgroup namespace of its own. */
+  ownCgroupNamespace: boolean;
+}
+
+/**
+ * All mounts of a container, in the order they are to be made: the default file systems, then the pod's files and CRI's
+ * mounts, shallower destinations first. A CRI mount replaces whatever else would be mounted at the same place, and one on
+ * `/dev` everything below it.
+ */
+export function containerMounts(input: ContainerMountsInput): SpecMount[] {
+  const { binds, cgroupSuperOptions } = input.requested;
+  const taken = new Set(binds.map(({ destination }) => posix.normalize(destination)));
+  const base = [
+    ...defaultMounts({ sysfsWritable: input.privileged }),
+    cgroupMount({
+      writable: input.privileged,
+      sharedSuperOptions: input.ownCgroupNamespace ? [] : cgroupSuperOptions,
+    }),
+  ].filter(({ destination }) => !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/')));
+  const own = ownMounts(input).filter(({ destination }) => !taken.has(destination));
+  return [...base, ...[...binds, ...own].sort((a, b) => depth(a) - depth(b))];
+}
+
+/** The pod's files are writable unless the container's root is not, as with containerd's plugin. */
+function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): SpecMount[] {
+  const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
+    destination,
+    type: 'bind',
+    source,
+    options: ['rbind', 'rprivate', mode],
+  });
+  const mode = readonlyRootfs ? 'ro' : 'rw';
+  return [
+    bind(files.hosts, '/etc/hosts', mode),
+    bind(files.hostname, '/etc/hostname', mode),
+    bind(files.resolvConf, '/etc/resolv.conf', mode),
+    bind(files.shm, '/dev/shm', 'rw'),
+    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.join('/', containerPath), 'rw')),
+  ];
+}
+
+function depth(mount: SpecMount): number {
+  return posix.normalize(mount.destination).split('/').length;
+}
