@@ -1,1 +1,27 @@
-export {};
+import 'reflect-metadata';
+
+// The daemon
+export { startShimServer, type ShimServer, type ShimServerOptions } from './start-shim-server.js';
+export { CRIQUET_VERSION } from './runtime/version.js';
+
+// Its configuration
+export {
+  ConfigError,
+  DEFAULT_CONFIG_PATH,
+  defaultConfig,
+  describeConfig,
+  loadConfig,
+  LOG_LEVELS,
+  renderConfig,
+  renderDefaultConfig,
+  type ConfigFile,
+  type ConfigKey,
+  type ConfigOverride,
+  type ConfigProblem,
+  type ConfigTable,
+  type CriquetConfig,
+  type LoadConfigOptions,
+  type LoadedConfig,
+  type LogLevel,
+  type RuntimeHandlerConfig,
+} from './config/index.js';

@@ -1,0 +1,65 @@
+import 'reflect-metadata';
+import { join } from 'node:path';
+import { Cni, ConfigDirectory, NetnsThread, type NetnsProvider, type PluginRunner } from '@criquet/network-cni';
+import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { container, type DependencyContainer } from 'tsyringe';
+import type { CriquetConfig } from './config/index.js';
+import { layOutPauseRoot } from './pause/pause-root.js';
+import { cgroupDriver } from './runtime/cgroup-driver.js';
+import { readNodeFacts } from './spec/index.js';
+import { containerCodec } from './state/container-record.js';
+import { Layout } from './state/layout.js';
+import { RecordStore } from './state/record-store.js';
+import { sandboxCodec } from './state/sandbox-record.js';
+import { noFailpoints, type Failpoints } from './steps/failpoints.js';
+import { Token } from './tokens.js';
+
+/** What a test may put in the place of the real thing. */
+export interface Replacements {
+  readonly netns?: NetnsProvider;
+  readonly pluginRunner?: PluginRunner;
+  readonly failpoints?: Failpoints;
+}
+
+export interface Foundation {
+  readonly config: CriquetConfig;
+  readonly logger: Logger;
+  readonly containerd: Containerd;
+  readonly report: ContainerdReport;
+  readonly replacements?: Replacements;
+}
+
+/** The one place where objects are wired together. */
+export async function composeRoot({ config, logger, containerd, report, replacements = {} }: Foundation): Promise<DependencyContainer> {
+  const root = container.createChildContainer();
+  const { cni, stateDir, rootDir } = config;
+  const layout = new Layout(stateDir, rootDir, cni.netnsDir === '' ? join(stateDir, 'netns') : cni.netnsDir);
+  const writeFailed = (noun: string) => (id: string, error: unknown) =>
+    logger.warn({ [`${noun}Id`]: id, err: (error as Error).message }, 'record could not be written; it is written with its next change');
+
+  root.register(Token.Config, { useValue: config });
+  root.register(Token.Logger, { useValue: logger });
+  root.register(Token.Containerd, { useValue: containerd });
+  root.register(Token.ContainerdReport, { useValue: report });
+  root.register(Token.Layout, { useValue: layout });
+  root.register(Token.Failpoints, { useValue: replacements.failpoints ?? noFailpoints });
+  root.register(Token.NodeFacts, { useValue: await readNodeFacts({ cgroupDriver: await cgroupDriver(config) }) });
+  root.register(Token.PauseRoot, { useValue: config.sandboxImage === '' ? await layOutPauseRoot(layout) : '' });
+  root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });
+  root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
+  root.register(Token.Cni, {
+    useValue: new Cni({
+      binDirs: cni.binDirs,
+      cacheDir: cni.cacheDir,
+      ...(replacements.pluginRunner === undefined ? {} : { runner: replacements.pluginRunner }),
+    }),
+  });
+  root.register(Token.Sandboxes, {
+    useValue: new RecordStore(containerd.containers, sandboxCodec, 'sandbox', writeFailed('podSandbox')),
+  });
+  root.register(Token.Containers, {
+    useValue: new RecordStore(containerd.containers, containerCodec, 'container', writeFailed('container')),
+  });
+  return root;
+}

@@ -1,0 +1,111 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { failedPrecondition } from '../errors.js';
+import { ContainerLog, prepareLogDirectory } from '../logging/index.js';
+import type { ContainerRecord } from '../state/container-record.js';
+import type { Layout } from '../state/layout.js';
+import { Token } from '../tokens.js';
+
+/** The open ends of one container's process. */
+interface LiveIo {
+  readonly io: TaskIo;
+  readonly log: ContainerLog;
+  readonly outputs: readonly OutputReader[];
+}
+
+/** The standard streams of running containers: FIFOs on containerd's side, the CRI log on the kubelet's. */
+@singleton()
+export class ContainerIo {
+  private readonly live = new Map<string, LiveIo>();
+
+  constructor(
+    @inject(Token.Layout) private readonly layout: Layout,
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.Logger) private readonly log: Logger,
+  ) {}
+
+  /** Makes the FIFOs, opens the log, which must stay below `logDirectory`, and begins to read. */
+  async open(container: ContainerRecord, logDirectory: string): Promise<TaskStreams> {
+    const { stdin, tty } = container.config;
+    if (container.logPath !== '') await prepareLogDirectory(logDirectory, container.logPath);
+    const dir = this.layout.containerIo(container.id);
+    // A daemon killed in the middle of an earlier start may have left them.
+    await TaskIo.attach(dir, { stdin, terminal: tty }).remove();
+    const io = await TaskIo.create(dir, { stdin, terminal: tty });
+    await this.connect(container, io, true);
+    return { ...io.paths, terminal: tty };
+  }
+
+  /** Goes on reading after a restart of the daemon; what was written meanwhile waits in the FIFOs. */
+  async attach(container: ContainerRecord): Promise<void> {
+    const { stdin, tty } = container.config;
+    await this.connect(container, TaskIo.attach(this.layout.containerIo(container.id), { stdin, terminal: tty }), false);
+  }
+
+  /** Resolves when everything the process wrote stands in the log, or after `ms`. */
+  async drain(containerId: string, ms: number): Promise<void> {
+    const live = this.live.get(containerId);
+    if (live === undefined) return;
+    const done = new AbortController();
+    const late = pause(ms, undefined, { signal: done.signal }).catch(() => undefined);
+    await Promise.race([Promise.allSettled(live.outputs.map((output) => output.ended)), late]);
+    done.abort();
+  }
+
+  /** Ends reading and removes the FIFOs; nothing to do for a container without any. */
+  async close(containerId: string): Promise<void> {
+    await this.disconnect(containerId);
+    await TaskIo.attach(this.layout.containerIo(containerId), { stdin: false, terminal: false }).remove();
+  }
+
+  /** Stops reading of all containers, with what was read written out; they go on and the FIFOs wait. */
+  async suspend(): Promise<void> {
+    await Promise.all([...this.live.keys()].map((id) => this.disconnect(id)));
+  }
+
+  /** CRI ReopenContainerLog. @throws FAILED_PRECONDITION when the container keeps no log */
+  async reopenLog(containerId: string): Promise<void> {
+    const live = this.live.get(containerId);
+    if (live === undefined) throw failedPrecondition(`container ${containerId} has no open log`);
+    await live.log.reopen();
+  }
+
+  private async connect(container: ContainerRecord, io: TaskIo, expectWriter: boolean): Promise<void> {
+    const log = await ContainerLog.open(container.logPath === '' ? undefined : container.logPath, {
+      maxLineBytes: this.config.container.maxLogLineSize,
+    });
+    const names = container.config.tty ? (['stdout'] as const) : (['stdout', 'stderr'] as const);
+    const outputs: OutputReader[] = [];
+    this.live.set(container.id, { io, log, outputs });
+    for (const name of names) {
+      const stream = log.stream(name);
+      outputs.push(
+        io.openOutput(
+          name,
+          {
+            data: (chunk) => stream.write(chunk),
+            end: (error) => {
+              if (error !== undefined) this.log.warn({ containerId: container.id, stream: name, err: error.message }, 'output lost');
+              void stream.end();
+            },
+          },
+          { expectWriter },
+        ),
+      );
+    }
+  }
+
+  private async disconnect(containerId: string): Promise<void> {
+    const live = this.live.get(containerId);
+    if (live === undefined) return;
+    this.live.delete(containerId);
+    for (const output of live.outputs) output.close();
+    await Promise.allSettled(live.outputs.map((output) => output.ended));
+    await live.log.close();
+    const { droppedRecords } = live.log.stats;
+    if (droppedRecords > 0) this.log.warn({ containerId, droppedRecords }, 'log records were dropped');
+  }
+}

@@ -1,0 +1,55 @@
+import { isNotFound, isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { inStep } from '../steps/step-error.js';
+import { Token, type Containers } from '../tokens.js';
+import { ContainerIo } from './container-io.js';
+import { ContainerLocks } from './container-locks.js';
+import { ContainerStopper } from './container-stopper.js';
+import { ContainerWatch } from './container-watch.js';
+
+/** Removes containers, ending what runs first. Every part succeeds when it is done already; the record goes last. */
+@singleton()
+export class ContainerRemover {
+  constructor(
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(ContainerIo) private readonly io: ContainerIo,
+    @inject(ContainerLocks) private readonly locks: ContainerLocks,
+    @inject(ContainerStopper) private readonly stopper: ContainerStopper,
+    @inject(ContainerWatch) private readonly watch: ContainerWatch,
+  ) {}
+
+  /** One that is unknown is gone. The log stays: it is the kubelet's. */
+  async remove(containerId: string, signal?: AbortSignal): Promise<void> {
+    await this.stopper.stop(containerId, 0, signal);
+    await this.locks.run(containerId, signal, async () => {
+      const container = this.containers.get(containerId);
+      if (container === undefined) return;
+      await this.watch.released(containerId);
+      await inStep('delete the task', () => this.deleteTask(containerId));
+      await inStep('remove the FIFOs', () => this.io.close(containerId));
+      await inStep('remove the snapshot', () => this.removeSnapshot(containerId));
+      await inStep('remove the container record', () => this.containers.remove(containerId));
+    });
+  }
+
+  /** Only a task that a killed daemon left half started is still there. */
+  private async deleteTask(containerId: string): Promise<void> {
+    const container = this.containers.get(containerId);
+    if (container === undefined || container.phase === 'exited') return;
+    const { tasks } = this.containerd;
+    const gone = (error: unknown) => {
+      if (!isTaskGone(error)) throw error;
+    };
+    await tasks.kill(containerId, { signal: 9, all: true }).catch(gone);
+    await tasks.delete(containerId).catch(gone);
+  }
+
+  private async removeSnapshot(containerId: string): Promise<void> {
+    await this.containerd.snapshots.remove(this.config.containerd.snapshotter, containerId).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { ShimError } from '../errors.js';
+import { orAbort } from '../state/keyed-mutex.js';
+import type { ContainerRecord } from '../state/container-record.js';
+import { Token, type Containers } from '../tokens.js';
+import { ContainerLocks } from './container-locks.js';
+import { ContainerWatch } from './container-watch.js';
+
+const SIGKILL = 9;
+
+/** A stop under way; every caller that comes meanwhile shares it. */
+interface Stop {
+  /** When SIGKILL is due, Unix milliseconds: the earliest that any caller asked for. */
+  killAt: number;
+  /** Wakes the stop when `killAt` moved. */
+  hurry: AbortController;
+  readonly done: Promise<void>;
+}
+
+/**
+ * Ends containers: the stop signal once, then SIGKILL at the earliest deadline that any caller gave. A stop goes on when its
+ * caller goes away.
+ */
+@singleton()
+export class ContainerStopper {
+  private readonly stops = new Map<string, Stop>();
+
+  constructor(
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(ContainerLocks) private readonly locks: ContainerLocks,
+    @inject(ContainerWatch) private readonly watch: ContainerWatch,
+  ) {}
+
+  /**
+   * Resolves when the container's exit is recorded; at once for one that does not run.
+   *
+   * @param graceMs milliseconds between the stop signal and SIGKILL; 0 kills at once.
+   */
+  async stop(containerId: string, graceMs: number, signal?: AbortSignal): Promise<void> {
+    // A start under way decides first whether there is something to stop.
+    await this.locks.run(containerId, signal, () => Promise.resolve());
+    const container = this.containers.get(containerId);
+    if (container?.phase !== 'running') return;
+    const killAt = Date.now() + graceMs;
+    let stop = this.stops.get(containerId);
+    if (stop === undefined) stop = this.begin(container, killAt);
+    else if (killAt < stop.killAt) {
+      stop.killAt = killAt;
+      stop.hurry.abort();
+    }
+    await orAbort(stop.done, signal);
+  }
+
+  private begin(container: ContainerRecord, killAt: number): Stop {
+    const stop: Stop = {
+      killAt,
+      hurry: new AbortController(),
+      done: Promise.resolve().then(() => this.run(container, stop)),
+    };
+    this.stops.set(container.id, stop);
+    stop.done.catch(() => undefined).finally(() => this.stops.delete(container.id));
+    return stop;
+  }
+
+  private async run(container: ContainerRecord, stop: Stop): Promise<void> {
+    const exited = this.watch.exited(container.id);
+    if (stop.killAt > Date.now()) {
+      const asked = this.signal(container, container.stopSignal, false);
+      // A refused signal fails the stop; one that was taken, or that a hung shim has not answered, does not hold up the kill.
+      const refused = asked.then(() => exited);
+      await Promise.race([refused, exited, this.killTime(stop)]);
+    }
+    if (this.containers.get(container.id)?.phase !== 'running') return;
+    await this.signal(container, SIGKILL, true);
+    const late = new AbortController();
+    try {
+      await Promise.race([exited, this.tooLate(container, late.signal)]);
+    } finally {
+      late.abort();
+    }
+  }
+
+  /** Resolves at the kill time, however often it is moved forward. */
+  private async killTime(stop: Stop): Promise<void> {
+    for (let ms = stop.killAt - Date.now(); ms > 0; ms = stop.killAt - Date.now()) {
+      stop.hurry = new AbortController();
+      // setTimeout takes 31 bits of milliseconds; a longer grace is waited for in parts.
+      await pause(Math.min(ms, 2 ** 31 - 1), undefined, { signal: stop.hurry.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  private async signal(container: ContainerRecord, signal: number, all: boolean): Promise<void> {
+    try {
+      await this.containerd.tasks.kill(container.id, { signal, all });
+    } catch (error) {
+      if (!isTaskGone(error)) throw error;
+    }
+  }
+
+  private async tooLate(container: ContainerRecord, signal: AbortSignal): Promise<never> {
+    await pause(this.config.container.stopTimeout, undefined, { signal, ref: false });
+    throw new ShimError(
+      status.DEADLINE_EXCEEDED,
+      `container ${container.id} still runs ${this.config.container.stopTimeout / 1000} s after SIGKILL`,
+    );
+  }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import { toStatus } from '../grpc/status.js';
+import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
+import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
+import { Token, type Containers } from '../tokens.js';
+import { ContainerIo } from './container-io.js';
+import { OomKills } from './oom-kills.js';
+
+/** How long the last output of a dead process is waited for before its container counts as exited. */
+const DRAIN_MS = 2_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 10_000;
+
+interface Watched {
+  /** The exit stands in the record. */
+  readonly exited: Promise<void>;
+  /** Task and FIFOs are gone too. */
+  readonly released: Promise<void>;
+}
+
+/**
+ * Waits for each running container's end, then in this order: the rest of its output into the log, the exit into the record,
+ * the task away. A daemon killed between any two finds the rest to do at its next start.
+ */
+@singleton()
+export class ContainerWatch {
+  private readonly watched = new Map<string, Watched>();
+  private readonly ended = new AbortController();
+
+  constructor(
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Logger) private readonly log: Logger,
+    @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
+    @inject(ContainerIo) private readonly io: ContainerIo,
+    @inject(OomKills) private readonly oomKills: OomKills,
+  ) {}
+
+  begin(containerId: string): void {
+    const { signal } = this.ended;
+    const exited = this.processEnd.of(containerId, { signal }).then((exit) => this.recordExit(containerId, exit));
+    const released = exited.then(() => this.release(containerId));
+    exited.catch(() => undefined);
+    released
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.log.error({ containerId, err: toStatus(error).message }, 'exit not handled');
+      })
+      .finally(() => this.watched.delete(containerId));
+    this.watched.set(containerId, { exited, released });
+  }
+
+  /** Resolves when the container's exit is recorded; at once for one that is not watched. */
+  async exited(containerId: string): Promise<void> {
+    await this.watched.get(containerId)?.exited;
+  }
+
+  /** Resolves when nothing of the container's process is left. */
+  async released(containerId: string): Promise<void> {
+    await this.watched.get(containerId)?.released;
+  }
+
+  stop(): void {
+    this.ended.abort();
+  }
+
+  private async recordExit(containerId: string, exit: ProcessExit): Promise<void> {
+    const container = this.containers.get(containerId);
+    if (container === undefined) return;
+    const oomKilled = await this.oomKills.happened(container);
+    await this.io.drain(containerId, DRAIN_MS);
+    const recorded: ContainerExit = { ...explain(exit, oomKilled), finishedAt: exit.exitedAt };
+    await this.persistently(containerId, 'record the exit', () =>
+      this.containers.update(containerId, (record: ContainerRecord) => ({ ...record, phase: 'exited', pid: 0, exit: recorded })),
+    );
+    this.log.debug({ containerId, exitCode: recorded.code, reason: recorded.reason }, 'container exited');
+  }
+
+  private async release(containerId: string): Promise<void> {
+    await this.persistently(containerId, 'delete the task', async () => {
+      await this.containerd.tasks.delete(containerId).catch((error: unknown) => {
+        if (!isTaskGone(error)) throw error;
+      });
+    });
+    this.oomKills.forget(containerId);
+    await this.io.close(containerId);
+  }
+
+  /** Tries again with growing pauses until it works, the container is gone, or the daemon stops. */
+  private async persistently(containerId: string, what: string, deed: () => Promise<unknown>): Promise<void> {
+    for (let ms = FIRST_PAUSE_MS; this.containers.get(containerId) !== undefined; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
+      try {
+        await deed();
+        return;
+      } catch (error) {
+        this.log.warn({ containerId, err: toStatus(error).message, nextMs: ms }, `could not ${what}; trying again`);
+        await pause(ms, undefined, { signal: this.ended.signal });
+      }
+    }
+  }
+}
+
+function explain(exit: ProcessExit, oomKilled: boolean): Pick<ContainerExit, 'code' | 'reason' | 'message'> {
+  if (!exit.known) return { code: 255, reason: 'Unknown', message: 'the runtime lost the container and its exit code' };
+  if (exit.exitStatus === 137 && oomKilled) return { code: 137, reason: 'OOMKilled', message: '' };
+  return { code: exit.exitStatus, reason: exit.exitStatus === 0 ? 'Completed' : 'Error', message: '' };
+}

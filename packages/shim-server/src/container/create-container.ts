@@ -1,0 +1,178 @@
+import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
+import { encodeSpec, isNotFound, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { ImageIndex, type IndexedImage } from '../image/image-index.js';
+import { resolveLogPath } from '../logging/index.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { SandboxFiles } from '../sandbox/sandbox-files.js';
+import { ContainerSpecs } from './container-specs.js';
+import { unixNanos } from '../state/clock.js';
+import { configDigest } from '../state/config-digest.js';
+import { containerName, type ContainerRecord } from '../state/container-record.js';
+import { Creations } from '../state/creations.js';
+import { newObjectId } from '../state/object-id.js';
+import { recordLabels } from '../state/record-labels.js';
+import type { SandboxRecord } from '../state/sandbox-record.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import { Rollback } from '../steps/rollback.js';
+import { Steps } from '../steps/steps.js';
+import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import { ContainerRemover } from './container-remover.js';
+import { ImageUsers } from './image-users.js';
+import { stopSignalNumber } from './stop-signal.js';
+import { validateContainerConfig } from './validate-container-config.js';
+import { userRequest, type ResolvedUser } from '../spec/index.js';
+
+/** CRI CreateContainer: the record, the container's own layer over its image, and the runtime spec. */
+@singleton()
+export class CreateContainer {
+  private readonly creations = new Creations();
+
+  constructor(
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+    @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUsers) private readonly users: ImageUsers,
+    @inject(SandboxFiles) private readonly files: SandboxFiles,
+    @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
+    @inject(ContainerRemover) private readonly remover: ContainerRemover,
+  ) {}
+
+  readonly handle: UnaryCall<CreateContainerRequest, CreateContainerResponse> = async (request, { signal, log }) => {
+    const { metadata } = validateContainerConfig(request);
+    const sandbox = this.readySandbox(request.podSandboxId);
+    const name = containerName(metadata, sandbox.name);
+    const digest = configDigest({ sandbox: sandbox.id, config: request.config });
+    const containerId = await this.creations.join(name, digest, signal, () => this.createOnce(request, sandbox, name, digest, log));
+    return { containerId };
+  };
+
+  private readySandbox(id: string): SandboxRecord {
+    const sandbox = this.sandboxes.require(id);
+    if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
+    return sandbox;
+  }
+
+  /** The container of that name while it lives, or a new one. */
+  private async createOnce(
+    request: CreateContainerRequest,
+    sandbox: SandboxRecord,
+    name: string,
+    digest: string,
+    log: Logger,
+  ): Promise<string> {
+    const existing = this.containers.byName(name);
+    if (existing?.phase === 'creating') await this.remover.remove(existing.id);
+    else if (existing !== undefined) {
+      const alive = existing.phase !== 'exited';
+      if (alive && existing.configDigest === digest) return existing.id;
+      throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
+    }
+    return this.create(request, sandbox, name, digest, log);
+  }
+
+  private async create(
+    request: CreateContainerRequest,
+    sandbox: SandboxRecord,
+    name: string,
+    digest: string,
+    log: Logger,
+  ): Promise<string> {
+    const id = newObjectId();
+    const containerLog = log.child({ podSandboxId: sandbox.id, containerId: id });
+    const steps = new Steps('CreateContainer', this.failpoints, containerLog);
+    const rollback = new Rollback(containerLog);
+    const { config } = validateContainerConfig(request);
+    const { snapshotter } = this.config.containerd;
+    const image = this.requireImage(config);
+    const wantedUser = userRequest(config, image.config.config ?? {});
+    const specFor = await steps.do('check the configuration', () => this.specs.prepare(id, sandbox, config, image));
+    const known = this.users.known(image.chainId, wantedUser);
+    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, specFor, known));
+    try {
+      await steps.do('write the record', async () => {
+        rollback.add('remove the record', () => this.containers.remove(id));
+        await this.containers.insert(record, {
+          labels: recordLabels('container', config.labels),
+          image: image.name,
+          runtime: this.handlers.require(sandbox.runtimeHandler).runtime,
+          spec: encodeSpec(spec),
+          snapshotter,
+          snapshotKey: id,
+        });
+      });
+      const mounts = await steps.do('prepare the snapshot', async () => {
+        rollback.add('remove the snapshot', () => this.removeSnapshot(id));
+        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
+      });
+      const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
+      if (known === undefined) {
+        const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
+        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(user), encodeSpec(specFor(user))));
+      } else {
+        // Recovery takes a record with a user and a snapshot for created, so nothing needs writing here.
+        this.containers.note(id, created(known));
+      }
+      return id;
+    } catch (error) {
+      if (!(await rollback.run())) containerLog.error('creation could not be undone; the container is left to be removed');
+      throw error;
+    }
+  }
+
+  private plan(
+    id: string,
+    sandbox: SandboxRecord,
+    config: ContainerConfig,
+    image: IndexedImage,
+    name: string,
+    digest: string,
+    specFor: (user: ResolvedUser | undefined) => RuntimeSpec,
+    user: ResolvedUser | undefined,
+  ): { record: ContainerRecord; spec: RuntimeSpec } {
+    const spec = specFor(user);
+    const record: ContainerRecord = {
+      id,
+      sandboxId: sandbox.id,
+      name,
+      config,
+      configDigest: digest,
+      phase: 'creating',
+      imageId: image.id,
+      imageRef: image.repoDigests[0] ?? image.id,
+      logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
+      stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
+      cgroupsPath: spec.linux?.cgroupsPath ?? '',
+      ...(user === undefined ? {} : { user }),
+      pid: 0,
+      createdAt: unixNanos(),
+      startedAt: 0n,
+    };
+    return { record, spec };
+  }
+
+  private requireImage(config: ContainerConfig): IndexedImage {
+    const reference = config.image?.image ?? '';
+    const image = this.images.find(reference);
+    if (image === undefined) throw notFound('image', reference);
+    return image;
+  }
+
+  private async removeSnapshot(id: string): Promise<void> {
+    await this.containerd.snapshots.remove(this.config.containerd.snapshotter, id).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+}
+
+function imageStopSignal(image: ImageConfig): string | undefined {
+  return image.config?.StopSignal;
+}

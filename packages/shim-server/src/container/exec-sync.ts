@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import type { ExecSyncRequest, ExecSyncResponse } from '@criquet/cri-api';
+import {
+  decodeSpec,
+  encodeProcess,
+  isTaskGone,
+  TaskIo,
+  type Containerd,
+  type OutputReader,
+  type SpecProcess,
+} from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { ProcessEnd } from '../runtime/process-end.js';
+import type { Layout } from '../state/layout.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import { Rollback } from '../steps/rollback.js';
+import { Steps } from '../steps/steps.js';
+import { Token, type Containers } from '../tokens.js';
+import { CapturedOutput } from './captured-output.js';
+
+/** How long output is awaited after the process has ended: a child it left behind may hold the streams open for ever. */
+const DRAIN_MS = 1_000;
+
+/** CRI ExecSync: runs a command in a running container and answers with its output and exit code. */
+@singleton()
+export class ExecSync {
+  constructor(
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.Layout) private readonly layout: Layout,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
+  ) {}
+
+  readonly handle: UnaryCall<ExecSyncRequest, ExecSyncResponse> = async (request, { signal, log }) => {
+    if (request.cmd.length === 0) throw invalidArgument('cmd', 'is empty');
+    if (request.timeout < 0n) throw invalidArgument('timeout', `${request.timeout} is negative`);
+    const container = this.containers.require(request.containerId);
+    if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
+    const execId = randomBytes(16).toString('hex');
+    const rollback = new Rollback(log);
+    try {
+      return await this.run(container.id, execId, request, signal, rollback, log);
+    } finally {
+      await rollback.run();
+    }
+  };
+
+  private async run(
+    containerId: string,
+    execId: string,
+    request: ExecSyncRequest,
+    signal: AbortSignal,
+    rollback: Rollback,
+    log: Logger,
+  ): Promise<ExecSyncResponse> {
+    const { tasks } = this.containerd;
+    const steps = new Steps('ExecSync', this.failpoints, log);
+    const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
+    const [process, { streams, readers }] = await Promise.all([
+      steps.do('read the process of the container', () => this.process(containerId, request.cmd, signal)),
+      steps.do('open the FIFOs', () => this.openIo(containerId, execId, output, rollback)),
+    ]);
+    await steps.do('create the exec process', async () => {
+      rollback.add('delete the exec process', () => this.deleteProcess(containerId, execId));
+      await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...streams }, { signal });
+    });
+    await steps.do('start the exec process', () => tasks.start(containerId, execId, { signal }));
+    const exit = await steps.do('wait for the exec process', () => this.waitFor(containerId, execId, request.timeout, signal));
+    await settledWithin(readers.map((reader) => reader.ended), DRAIN_MS);
+    return { stdout: output.take('stdout'), stderr: output.take('stderr'), exitCode: exit.exitStatus };
+  }
+
+  /** The container's own process with another command: its user, environment, directory, capabilities. */
+  private async process(containerId: string, args: string[], signal: AbortSignal): Promise<SpecProcess> {
+    const record = await this.containerd.containers.get(containerId, { signal });
+    const process = record.spec === undefined ? undefined : decodeSpec(record.spec).process;
+    if (process === undefined) throw failedPrecondition(`container ${containerId} has no runtime spec`);
+    return { ...process, args, terminal: false };
+  }
+
+  private async openIo(containerId: string, execId: string, output: CapturedOutput, rollback: Rollback) {
+    const io = await TaskIo.create(this.layout.execIo(containerId, execId), { stdin: false, terminal: false });
+    rollback.add('remove the FIFOs', () => io.remove());
+    const readers: OutputReader[] = [];
+    rollback.add('stop reading', () => {
+      for (const reader of readers) reader.close();
+      return Promise.resolve();
+    });
+    for (const name of ['stdout', 'stderr'] as const) {
+      readers.push(io.openOutput(name, { data: (chunk) => output.add(name, chunk), end: () => undefined }));
+    }
+    return { streams: { ...io.paths, terminal: false }, readers };
+  }
+
+  private async waitFor(containerId: string, execId: string, timeoutSeconds: bigint, signal: AbortSignal) {
+    const limit = timeoutSeconds === 0n ? undefined : AbortSignal.timeout(Math.min(Number(timeoutSeconds) * 1000, 2 ** 31 - 1));
+    try {
+      return await this.processEnd.of(containerId, {
+        execId,
+        signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
+      });
+    } catch (error) {
+      if (limit?.aborted && !signal.aborted) {
+        throw new ShimError(status.DEADLINE_EXCEEDED, `the command did not end within ${timeoutSeconds} s and was killed`);
+      }
+      throw error;
+    }
+  }
+
+  /** Kills it where it still runs. */
+  private async deleteProcess(containerId: string, execId: string): Promise<void> {
+    const { tasks } = this.containerd;
+    for (let ms = 10; ; ms *= 2) {
+      try {
+        await tasks.deleteProcess(containerId, execId);
+        return;
+      } catch (error) {
+        if (isTaskGone(error)) return;
+        if (ms > 5_000) throw error;
+      }
+      await tasks.kill(containerId, { signal: 9, execId }).catch(() => undefined);
+      await pause(ms);
+    }
+  }
+}
+
+async function settledWithin(promises: readonly Promise<unknown>[], ms: number): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([Promise.allSettled(promises), pause(ms, undefined, { signal: done.signal }).catch(() => undefined)]);
+  done.abort();
+}

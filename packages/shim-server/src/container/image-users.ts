@@ -1,0 +1,41 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Mount } from '@criquet/runtime-containerd';
+import { inject, singleton } from 'tsyringe';
+import { withMountedSnapshot } from '../runtime/mounted-snapshot.js';
+import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
+import type { Layout } from '../state/layout.js';
+import { Token } from '../tokens.js';
+
+/** How many answers are kept; each is a few numbers. */
+const MAX_KEPT = 1_000;
+
+/**
+ * Who a container runs as. The names are looked up in the root file system, which for a container that has not run yet is its
+ * image: one look an image and request is enough.
+ */
+@singleton()
+export class ImageUsers {
+  private readonly kept = new Map<string, ResolvedUser>();
+
+  constructor(@inject(Token.Layout) private readonly layout: Layout) {}
+
+  /** What an earlier container of the same image was told; undefined when nobody asked. */
+  known(chainId: string, request: UserRequest): ResolvedUser | undefined {
+    return this.kept.get(key(chainId, request));
+  }
+
+  /** Looks into a snapshot of the image. @throws ShimError when the user does not exist or its number is out of range */
+  async resolve(chainId: string, request: UserRequest, snapshot: readonly Mount[]): Promise<ResolvedUser> {
+    const parent = join(this.layout.stateDir, 'lookup');
+    await mkdir(parent, { recursive: true, mode: 0o700 });
+    const user = await withMountedSnapshot(snapshot, parent, (root) => resolveUser(root, request));
+    if (this.kept.size >= MAX_KEPT) this.kept.clear();
+    this.kept.set(key(chainId, request), user);
+    return user;
+  }
+}
+
+function key(chainId: string, request: UserRequest): string {
+  return `${chainId} ${JSON.stringify(request, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value))}`;
+}

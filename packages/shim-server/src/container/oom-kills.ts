@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { inject, singleton } from 'tsyringe';
+import { EventStream } from '../runtime/event-stream.js';
+import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
+import type { ContainerRecord } from '../state/container-record.js';
+import { Token } from '../tokens.js';
+
+/**
+ * Knows whether the kernel killed a process of a container for its memory limit. The container's cgroup is asked first: it
+ * outlives the process until the task is deleted, so the answer is there before the first reader of the exit code. containerd's
+ * event says the same, though it may come later.
+ */
+@singleton()
+export class OomKills {
+  private readonly announced = new Set<string>();
+
+  constructor(
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(EventStream) events: EventStream,
+  ) {
+    events.on('oom', (event) => this.announced.add(event.containerId));
+  }
+
+  async happened(container: ContainerRecord): Promise<boolean> {
+    if (this.announced.has(container.id)) return true;
+    const directory = cgroupDirectory(container.cgroupsPath, this.node, 'memory');
+    const file = this.node.cgroup === 'v2' ? 'memory.events' : 'memory.oom_control';
+    const text = await readFile(`${directory}/${file}`, 'utf8').catch(() => '');
+    const kills = /^oom_kill (\d+)$/m.exec(text)?.[1];
+    return kills !== undefined && Number(kills) > 0;
+  }
+
+  forget(containerId: string): void {
+    this.announced.delete(containerId);
+  }
+}

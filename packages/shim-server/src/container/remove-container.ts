@@ -1,0 +1,22 @@
+import type { RemoveContainerRequest, RemoveContainerResponse } from '@criquet/cri-api';
+import { inject, singleton } from 'tsyringe';
+import { invalidArgument } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { Token, type Containers } from '../tokens.js';
+import { ContainerRemover } from './container-remover.js';
+
+/** CRI RemoveContainer: a running container is ended first; removing what is gone succeeds. */
+@singleton()
+export class RemoveContainer {
+  constructor(
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(ContainerRemover) private readonly remover: ContainerRemover,
+  ) {}
+
+  readonly handle: UnaryCall<RemoveContainerRequest, RemoveContainerResponse> = async (request, { signal }) => {
+    if (request.containerId === '') throw invalidArgument('container_id', 'is empty');
+    const container = this.containers.find(request.containerId);
+    if (container !== undefined) await this.remover.remove(container.id, signal);
+    return {};
+  };
+}

@@ -1,0 +1,116 @@
+import type { StartContainerRequest, StartContainerResponse } from '@criquet/cri-api';
+import { status } from '@grpc/grpc-js';
+import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { failedPrecondition } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { toStatus } from '../grpc/status.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { unixNanos } from '../state/clock.js';
+import type { ContainerRecord } from '../state/container-record.js';
+import { orAbort } from '../state/keyed-mutex.js';
+import type { SandboxRecord } from '../state/sandbox-record.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import { Rollback } from '../steps/rollback.js';
+import { Steps } from '../steps/steps.js';
+import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import { ContainerIo } from './container-io.js';
+import { ContainerLocks } from './container-locks.js';
+import { ContainerWatch } from './container-watch.js';
+
+/** The exit code of a container that could not be started, as users of container engines know it. */
+const START_ERROR_CODE = 128;
+
+/** Failures of the way to containerd: they say nothing of the container, and a retry may work. */
+const TRANSPORT_FAILURES = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]);
+
+/** CRI StartContainer: log and FIFOs, then the task. A container that cannot be started has exited with StartError. */
+@singleton()
+export class StartContainer {
+  constructor(
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+    @inject(ContainerIo) private readonly io: ContainerIo,
+    @inject(ContainerLocks) private readonly locks: ContainerLocks,
+    @inject(ContainerWatch) private readonly watch: ContainerWatch,
+  ) {}
+
+  readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
+    const { id } = this.containers.require(request.containerId);
+    // It runs to its end when the caller goes away: a retry then finds the container running.
+    await orAbort(
+      this.locks.run(id, undefined, () => this.start(id, log)),
+      signal,
+    );
+    return {};
+  };
+
+  private async start(id: string, log: Logger): Promise<void> {
+    const container = this.containers.require(id);
+    if (container.phase !== 'created') {
+      throw failedPrecondition(`container ${id} is ${container.phase}; only a created one can be started`);
+    }
+    const sandbox = this.sandboxes.require(container.sandboxId);
+    if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
+    const rollback = new Rollback(log);
+    try {
+      const pid = await this.startTask(container, sandbox, rollback, log);
+      this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanos() }));
+      this.watch.begin(id);
+    } catch (error) {
+      await rollback.run();
+      await this.recordStartError(id, error);
+      throw error;
+    }
+  }
+
+  private async startTask(container: ContainerRecord, sandbox: SandboxRecord, rollback: Rollback, log: Logger): Promise<number> {
+    const { id } = container;
+    const { tasks, snapshots } = this.containerd;
+    const steps = new Steps('StartContainer', this.failpoints, log);
+    const handler = this.handlers.require(sandbox.runtimeHandler);
+    const [streams, rootfs] = await Promise.all([
+      steps.do('open the log and FIFOs', () => {
+        rollback.add('close the FIFOs', () => this.io.close(id));
+        return this.io.open(container, sandbox.config.logDirectory);
+      }),
+      steps.do('find the root file system', () => snapshots.mounts(this.config.containerd.snapshotter, id)),
+    ]);
+    const pid = await steps.do('create the task', async () => {
+      rollback.add('delete the task', () => this.deleteTask(id));
+      return tasks.create({
+        containerId: id,
+        rootfs,
+        ...streams,
+        ...(handler.runtime.options === undefined ? {} : { options: handler.runtime.options }),
+        ...(handler.runtimePath === undefined ? {} : { runtimePath: handler.runtimePath }),
+      });
+    });
+    await steps.do('start the task', () => tasks.start(id));
+    return pid;
+  }
+
+  private async deleteTask(id: string): Promise<void> {
+    const gone = (error: unknown) => {
+      if (!isTaskGone(error)) throw error;
+    };
+    await this.containerd.tasks.kill(id, { signal: 9, all: true }).catch(gone);
+    await this.containerd.tasks.delete(id).catch(gone);
+  }
+
+  private async recordStartError(id: string, error: unknown): Promise<void> {
+    const { code, message } = toStatus(error);
+    if (TRANSPORT_FAILURES.has(code)) return;
+    await this.containers.update(id, (record) => ({
+      ...record,
+      phase: 'exited',
+      exit: { code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanos() },
+    }));
+  }
+}

@@ -1,0 +1,22 @@
+import type { StopContainerRequest, StopContainerResponse } from '@criquet/cri-api';
+import { inject, singleton } from 'tsyringe';
+import { invalidArgument } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { Token, type Containers } from '../tokens.js';
+import { ContainerStopper } from './container-stopper.js';
+
+/** CRI StopContainer: the stop signal, SIGKILL after the timeout. One that is unknown or has exited is stopped. */
+@singleton()
+export class StopContainer {
+  constructor(
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(ContainerStopper) private readonly stopper: ContainerStopper,
+  ) {}
+
+  readonly handle: UnaryCall<StopContainerRequest, StopContainerResponse> = async (request, { signal }) => {
+    if (request.containerId === '') throw invalidArgument('container_id', 'is empty');
+    const container = this.containers.find(request.containerId);
+    if (container !== undefined) await this.stopper.stop(container.id, Math.max(0, Number(request.timeout)) * 1000, signal);
+    return {};
+  };
+}

@@ -1,0 +1,35 @@
+import { status } from '@grpc/grpc-js';
+
+/**
+ * An error of the shim's own: the gRPC status the caller gets, and a message that names the field or step.
+ * Errors of containerd and CNI keep their own types and become a status in `grpc/status.ts`.
+ */
+export class ShimError extends Error {
+  override readonly name = 'ShimError';
+
+  constructor(
+    readonly code: status,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** INVALID_ARGUMENT: `field` is the CRI field's path, for example `config.metadata.name`. */
+export function invalidArgument(field: string, why: string): ShimError {
+  return new ShimError(status.INVALID_ARGUMENT, `${field}: ${why}`);
+}
+
+/** NOT_FOUND: `what` is the noun, for example `container`. */
+export function notFound(what: string, id: string): ShimError {
+  return new ShimError(status.NOT_FOUND, `${what} ${JSON.stringify(id)} not found`);
+}
+
+export function alreadyExists(message: string): ShimError {
+  return new ShimError(status.ALREADY_EXISTS, message);
+}
+
+export function failedPrecondition(message: string): ShimError {
+  return new ShimError(status.FAILED_PRECONDITION, message);
+}

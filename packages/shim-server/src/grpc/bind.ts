@@ -1,0 +1,163 @@
+import {
+  status,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type MethodDefinition,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceDefinition,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import type { Logger } from 'pino';
+import { once } from 'node:events';
+import type { CallContext, StreamCall, UnaryCall } from './call-context.js';
+import { toStatus } from './status.js';
+
+type Handler<GrpcHandler> =
+  GrpcHandler extends handleUnaryCall<infer Request, infer Response>
+    ? UnaryCall<Request, Response>
+    : GrpcHandler extends handleServerStreamingCall<infer Request, infer Response>
+      ? StreamCall<Request, Response>
+      : never;
+
+/** One handler for every call of a service: a call left out does not compile. */
+export type Handlers<Server> = {
+  [K in keyof Server as string extends K ? never : number extends K ? never : K]: Handler<Server[K]>;
+};
+
+type AnyCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
+
+/** The fields by which a request names its object; nothing else of a request is ever logged. */
+const ID_FIELDS = ['podSandboxId', 'containerId'] as const;
+
+/** Calls that answer every second of a node's life: they are logged at trace level. */
+const POLLED = new Set(['Version', 'Status', 'ListPodSandbox', 'ListContainers', 'ListImages', 'ImageFsInfo', 'RuntimeConfig']);
+
+/** How many calls are under way, so that a shutdown can wait for them. */
+export class CallsUnderWay {
+  private count = 0;
+  private readonly waiters: (() => void)[] = [];
+
+  enter(): void {
+    this.count += 1;
+  }
+
+  leave(): void {
+    this.count -= 1;
+    if (this.count === 0) for (const wake of this.waiters.splice(0)) wake();
+  }
+
+  /** Resolves when none is under way. */
+  async drained(): Promise<void> {
+    if (this.count > 0) await new Promise<void>((resolve) => this.waiters.push(resolve));
+  }
+}
+
+/** Turns handlers into a grpc-js implementation: abort signal, call log and error mapping, once for all calls. */
+export function bindService<Server>(
+  service: ServiceDefinition,
+  handlers: Handlers<Server>,
+  log: Logger,
+  underWay: CallsUnderWay,
+): UntypedServiceImplementation {
+  const implementation: UntypedServiceImplementation = {};
+  for (const [name, method] of Object.entries(service)) {
+    const handler = (handlers as Record<string, UnaryCall<unknown, unknown> | StreamCall<unknown, unknown>>)[name];
+    if (handler === undefined) throw new Error(`no handler for ${method.path}`);
+    implementation[name] = method.responseStream
+      ? bindStream(method, handler as StreamCall<unknown, unknown>, log, underWay)
+      : bindUnary(method, handler as UnaryCall<unknown, unknown>, log, underWay);
+  }
+  return implementation;
+}
+
+function bindUnary(
+  method: MethodDefinition<unknown, unknown>,
+  handler: UnaryCall<unknown, unknown>,
+  log: Logger,
+  underWay: CallsUnderWay,
+): handleUnaryCall<unknown, unknown> {
+  return (call, answer) => {
+    underWay.enter();
+    const record = beginCall(method, call, log);
+    handler(call.request, record.context)
+      .then(
+        (response) => {
+          record.end();
+          answer(null, response);
+        },
+        (error: unknown) => answer(record.fail(error)),
+      )
+      .finally(() => underWay.leave());
+  };
+}
+
+function bindStream(
+  method: MethodDefinition<unknown, unknown>,
+  handler: StreamCall<unknown, unknown>,
+  log: Logger,
+  underWay: CallsUnderWay,
+): handleServerStreamingCall<unknown, unknown> {
+  return (call) => {
+    underWay.enter();
+    const record = beginCall(method, call, log);
+    const pump = async () => {
+      for await (const response of handler(call.request, record.context)) {
+        if (!call.write(response)) await once(call, 'drain', { signal: record.context.signal });
+      }
+    };
+    pump()
+      .then(
+        () => {
+          record.end();
+          call.end();
+        },
+        (error: unknown) => void call.emit('error', record.fail(error)),
+      )
+      .finally(() => underWay.leave());
+  };
+}
+
+function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, log: Logger) {
+  const began = performance.now();
+  const name = method.path.slice(method.path.lastIndexOf('/') + 1);
+  const callLog = log.child({ call: name, ...ids(call.request) });
+  const context: CallContext = { signal: callSignal(call), log: callLog };
+  const milliseconds = () => Math.round((performance.now() - began) * 10) / 10;
+  return {
+    context,
+    end: () => callLog[POLLED.has(name) ? 'trace' : 'debug']({ milliseconds: milliseconds() }, 'ok'),
+    fail: (error: unknown) => {
+      const { code, message } = toStatus(error);
+      callLog[code === status.NOT_FOUND || code === status.UNIMPLEMENTED ? 'debug' : 'warn'](
+        { code: status[code], error: message, milliseconds: milliseconds() },
+        'failed',
+      );
+      return { code, details: message };
+    },
+  };
+}
+
+/** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects. */
+function callSignal(call: AnyCall): AbortSignal {
+  const controller = new AbortController();
+  const deadline = call.getDeadline();
+  const remaining = (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now();
+  call.on('cancelled', () => {
+    const late = Number.isFinite(remaining) && Date.now() >= began + remaining - 1;
+    controller.abort(
+      late ? new DOMException('deadline exceeded', 'TimeoutError') : new DOMException('cancelled by the caller', 'AbortError'),
+    );
+  });
+  const began = Date.now();
+  return controller.signal;
+}
+
+function ids(request: unknown): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const field of ID_FIELDS) {
+    const value = (request as Record<string, unknown>)[field];
+    if (typeof value === 'string' && value !== '') found[field] = value;
+  }
+  return found;
+}

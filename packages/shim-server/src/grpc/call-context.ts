@@ -1,0 +1,15 @@
+import type { Logger } from 'pino';
+
+/** What comes with every CRI call besides its request. */
+export interface CallContext {
+  /** Aborted when the caller cancels, goes away, or its deadline passes. */
+  readonly signal: AbortSignal;
+  /** A child logger that carries the call's name and ids. */
+  readonly log: Logger;
+}
+
+/** A CRI call that answers once. */
+export type UnaryCall<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
+
+/** A CRI call that answers with a stream. */
+export type StreamCall<Request, Response> = (request: Request, context: CallContext) => AsyncIterable<Response>;

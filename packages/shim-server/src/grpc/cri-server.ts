@@ -1,0 +1,66 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { ImageServiceService, RuntimeServiceService, type ImageServiceServer, type RuntimeServiceServer } from '@criquet/cri-api';
+import type { Logger } from 'pino';
+import { bindService, CallsUnderWay, type Handlers } from './bind.js';
+
+/** Both ways; the kubelet's own limit for replies. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const PROBE_MS = 1_000;
+
+/** The gRPC server on its unix socket. */
+export class CriServer {
+  private readonly server = new Server({
+    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
+    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
+  });
+  private readonly underWay = new CallsUnderWay();
+
+  constructor(
+    /** Absolute path of the socket. */
+    private readonly path: string,
+    runtime: Handlers<RuntimeServiceServer>,
+    image: Handlers<ImageServiceServer>,
+    log: Logger,
+  ) {
+    this.server.addService(RuntimeServiceService, bindService(RuntimeServiceService, runtime, log, this.underWay));
+    this.server.addService(ImageServiceService, bindService(ImageServiceService, image, log, this.underWay));
+  }
+
+  /**
+   * Listens; only root and its group may connect. A socket that nobody serves any more is replaced.
+   * @throws Error when somebody serves it, or it cannot be made
+   */
+  async listen(): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true, mode: 0o755 });
+    if (await isServed(this.path)) throw new Error(`${this.path}: another process serves this socket`);
+    await rm(this.path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      this.server.bindAsync(`unix://${this.path}`, ServerCredentials.createInsecure(), (error) => (error ? reject(error) : resolve()));
+    });
+    await chmod(this.path, 0o660);
+  }
+
+  /** Takes no more calls and lets those under way finish, for at most `ms`; then they are cut off. The socket is gone after it. */
+  async close(ms: number): Promise<void> {
+    await rm(this.path, { force: true });
+    await Promise.race([this.underWay.drained(), pause(ms)]);
+    this.server.forceShutdown();
+  }
+}
+
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    const answer = (served: boolean) => {
+      socket.destroy();
+      resolve(served);
+    };
+    socket.setTimeout(PROBE_MS, () => answer(true));
+    socket.once('connect', () => answer(true));
+    socket.once('error', () => answer(false));
+  });
+}

@@ -1,0 +1,169 @@
+import { isNotFound, resolveImage, type Containerd, type ImageConfig, type ImageRecord } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import { EventStream } from '../runtime/event-stream.js';
+import { Token } from '../tokens.js';
+import { asImageId, formatReference, repository, tryParseReference } from './reference.js';
+import { isPinned } from './image-labels.js';
+
+/** An image as CRI knows it: everything that goes by one config digest. */
+export interface IndexedImage {
+  /** Digest of the config. */
+  readonly id: string;
+  /** The containerd image record that was seen first; what a container's record names. */
+  readonly name: string;
+  /** Sorted. */
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  /** Compressed bytes. */
+  readonly size: bigint;
+  readonly pinned: boolean;
+  readonly config: ImageConfig;
+  /** Key of the snapshot that containers are made on. */
+  readonly chainId: string;
+}
+
+type Resolved = Pick<IndexedImage, 'id' | 'size' | 'config' | 'chainId'> & { readonly target: string; readonly pinned: boolean };
+
+/**
+ * The images of this node, by containerd's records and kept up to date by its events, whoever made or removed the image. A record
+ * whose content is not whole is not shown: a new pull heals it.
+ */
+@singleton()
+export class ImageIndex {
+  /** By the name of the containerd record. */
+  private readonly byName = new Map<string, Resolved>();
+  private readonly byId = new Map<string, Set<string>>();
+
+  constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Logger) private readonly log: Logger,
+    @inject(EventStream) events: EventStream,
+  ) {
+    events.on('image', (event) => void this.refresh(event.name).catch(this.logFailure(event.name)));
+    events.on('resync', () => void this.load().catch(this.logFailure('all')));
+  }
+
+  /** Reads all of containerd's image records. */
+  async load(): Promise<void> {
+    const records = await this.containerd.images.list([]);
+    const names = new Set(records.map((record) => record.name));
+    for (const name of this.byName.keys()) if (!names.has(name)) this.forget(name);
+    await Promise.all(records.map((record) => this.take(record).catch(this.logFailure(record.name))));
+  }
+
+  /** Looks at one record again. */
+  async refresh(name: string): Promise<void> {
+    try {
+      await this.take(await this.containerd.images.get(name));
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.forget(name);
+    }
+  }
+
+  all(): IndexedImage[] {
+    return [...this.byId.keys()].map((id) => this.image(id)).filter((image) => image !== undefined);
+  }
+
+  /** By id, by an unambiguous beginning of one (at least 12 digits), or by any form of reference. */
+  find(text: string): IndexedImage | undefined {
+    const id = asImageId(text);
+    if (id !== undefined) return this.image(id);
+    const reference = tryParseReference(text);
+    const named = reference === undefined ? undefined : this.byName.get(formatReference(reference));
+    if (named !== undefined) return this.image(named.id);
+    if (reference?.digest !== undefined) {
+      const name = `${repository(reference)}@${reference.digest}`;
+      return this.all().find((image) => image.repoDigests.includes(name));
+    }
+    return this.byIdPrefix(text);
+  }
+
+  /** The names of all containerd records of an image. */
+  names(id: string): string[] {
+    return [...(this.byId.get(id) ?? [])];
+  }
+
+  private byIdPrefix(text: string): IndexedImage | undefined {
+    if (!/^(?:sha256:)?[0-9a-f]{12,}$/.test(text)) return undefined;
+    const prefix = text.startsWith('sha256:') ? text : `sha256:${text}`;
+    const matches = [...this.byId.keys()].filter((id) => id.startsWith(prefix));
+    return matches.length === 1 && matches[0] !== undefined ? this.image(matches[0]) : undefined;
+  }
+
+  private image(id: string): IndexedImage | undefined {
+    const names = this.names(id);
+    const resolved = names.map((name) => this.byName.get(name)).filter((entry) => entry !== undefined);
+    const first = resolved[0];
+    if (first === undefined) return undefined;
+    const repoTags = new Set<string>();
+    const repoDigests = new Set<string>();
+    for (const name of names) {
+      const reference = asImageId(name) === undefined ? tryParseReference(name) : undefined;
+      const target = this.byName.get(name)?.target;
+      if (reference === undefined || target === undefined) continue;
+      if (reference.digest === undefined) repoTags.add(formatReference(reference));
+      repoDigests.add(`${repository(reference)}@${reference.digest ?? target}`);
+    }
+    return {
+      id,
+      name: names.find((name) => asImageId(name) === undefined) ?? names[0] ?? id,
+      repoTags: [...repoTags].sort(),
+      repoDigests: [...repoDigests].sort(),
+      size: first.size,
+      pinned: resolved.some((entry) => entry.pinned),
+      config: first.config,
+      chainId: first.chainId,
+    };
+  }
+
+  private async take(record: ImageRecord): Promise<void> {
+    const { name, target } = record;
+    const known = this.byName.get(name) ?? this.byTarget(target.digest);
+    const pinned = isPinned(record.labels);
+    if (known?.target === target.digest) {
+      this.put(name, { ...known, pinned });
+      return;
+    }
+    try {
+      const resolved = await resolveImage(this.containerd.content, target);
+      this.put(name, {
+        id: resolved.configDigest,
+        size: resolved.size,
+        config: resolved.config,
+        chainId: resolved.chainId,
+        target: target.digest,
+        pinned,
+      });
+    } catch (error) {
+      this.forget(name);
+      throw error;
+    }
+  }
+
+  private byTarget(digest: string): Resolved | undefined {
+    for (const entry of this.byName.values()) if (entry.target === digest) return entry;
+    return undefined;
+  }
+
+  private put(name: string, resolved: Resolved): void {
+    if (this.byName.get(name)?.id !== resolved.id) this.forget(name);
+    this.byName.set(name, resolved);
+    const names = this.byId.get(resolved.id) ?? new Set();
+    this.byId.set(resolved.id, names.add(name));
+  }
+
+  private forget(name: string): void {
+    const known = this.byName.get(name);
+    if (known === undefined) return;
+    this.byName.delete(name);
+    const names = this.byId.get(known.id);
+    names?.delete(name);
+    if (names?.size === 0) this.byId.delete(known.id);
+  }
+
+  private logFailure(name: string): (error: unknown) => void {
+    return (error) => this.log.warn({ image: name, err: (error as Error).message }, 'image cannot be read');
+  }
+}

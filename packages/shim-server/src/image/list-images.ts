@@ -1,0 +1,18 @@
+import type { ListImagesRequest, ListImagesResponse } from '@criquet/cri-api';
+import { inject, singleton } from 'tsyringe';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { ImageIndex } from './image-index.js';
+import { imageMessage } from './image-message.js';
+
+/** CRI ListImages; a filter names one image in any form. */
+@singleton()
+export class ListImages {
+  constructor(@inject(ImageIndex) private readonly images: ImageIndex) {}
+
+  readonly handle: UnaryCall<ListImagesRequest, ListImagesResponse> = ({ filter }) => {
+    const wanted = filter?.image?.image ?? '';
+    const one = wanted === '' ? undefined : this.images.find(wanted);
+    const found = wanted === '' ? this.images.all() : one === undefined ? [] : [one];
+    return Promise.resolve({ images: found.map(imageMessage) });
+  };
+}

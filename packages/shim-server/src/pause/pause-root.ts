@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Layout } from '../state/layout.js';
+import { pauseProgram } from './pause-program.js';
+
+/** Where runc mounts things: the root is mounted read-only, so they must be there. */
+const MOUNT_POINTS = ['dev', 'proc', 'sys', 'etc'];
+
+/**
+ * Lays out the root of the built-in pause container and returns its path. The directory is named after the program's digest:
+ * an upgraded criquet lays out its own and leaves running pods theirs.
+ */
+export async function layOutPauseRoot(layout: Layout): Promise<string> {
+  const program = pauseProgram();
+  const root = layout.pauseRoot(createHash('sha256').update(program).digest('hex').slice(0, 16));
+  await mkdir(root, { recursive: true, mode: 0o755 });
+  for (const directory of MOUNT_POINTS) await mkdir(join(root, directory), { recursive: true, mode: 0o755 });
+  // A daemon killed half-way through leaves no half a program behind.
+  const unfinished = join(root, `.pause.${process.pid}`);
+  await writeFile(unfinished, program);
+  await chmod(unfinished, 0o755);
+  await rename(unfinished, join(root, 'pause'));
+  return root;
+}

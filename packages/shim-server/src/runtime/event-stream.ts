@@ -1,0 +1,87 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  decodeEvent,
+  type Containerd,
+  type ImageEvent,
+  type TaskExitEvent,
+  type TaskOomEvent,
+} from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import { Token } from '../tokens.js';
+
+/** What is listened to; containerd's filter language, alternatives. */
+const TOPICS = ['/tasks/exit', '/tasks/oom', '/images/create', '/images/update', '/images/delete'];
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+interface EventMap {
+  exit: [TaskExitEvent];
+  oom: [TaskOomEvent];
+  image: [ImageEvent];
+  /** The stream begins, again after a loss: events may have been missed, look at the things themselves. */
+  resync: [];
+}
+
+/** containerd's events of this namespace, subscribed to for as long as the daemon lives. */
+@singleton()
+export class EventStream extends EventEmitter<EventMap> {
+  private readonly ended = new AbortController();
+  private running: Promise<void> | undefined;
+
+  constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Logger) private readonly log: Logger,
+  ) {
+    super();
+    this.setMaxListeners(0);
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.ended.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.ended;
+    const namespace = this.containerd.namespace;
+    const filters = TOPICS.map((topic) => `topic==${topic},namespace==${namespace}`);
+    for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
+      try {
+        const events = this.containerd.events.subscribe(filters, { signal });
+        this.emit('resync');
+        for await (const envelope of events) {
+          ms = FIRST_PAUSE_MS;
+          this.dispatch(decodeEvent(envelope));
+        }
+      } catch (error) {
+        if (!signal.aborted) this.log.warn({ err: (error as Error).message }, 'event stream lost; subscribing again');
+      }
+      await pause(ms, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  private dispatch(event: ReturnType<typeof decodeEvent>): void {
+    switch (event.topic) {
+      case '/tasks/exit':
+        this.emit('exit', event);
+        break;
+      case '/tasks/oom':
+        this.emit('oom', event);
+        break;
+      case '/images/create':
+      case '/images/update':
+      case '/images/delete':
+        this.emit('image', event);
+        break;
+      default:
+        break;
+    }
+  }
+}

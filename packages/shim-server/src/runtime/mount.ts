@@ -1,0 +1,51 @@
+import koffi from 'koffi';
+
+const libc = koffi.load(null);
+const mountCall = libc.func('int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)');
+const umountCall = libc.func('int umount2(const char *target, int flags)');
+
+/** `<sys/mount.h>` */
+export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, readonly: 1, bind: 4096 } as const;
+
+const MNT_DETACH = 2;
+const UMOUNT_NOFOLLOW = 8;
+
+/** A mount(2) or umount2(2) that the kernel refused. */
+export class MountError extends Error {
+  override readonly name = 'MountError';
+
+  constructor(
+    readonly target: string,
+    /** errno name, for example `EBUSY`. */
+    readonly code: string,
+    operation: string,
+  ) {
+    super(`${operation} ${target}: ${code}`);
+  }
+}
+
+/**
+ * Mounts a file system that lives in memory or in this machine's files. These calls take microseconds and cannot wait for a
+ * device or a network, so they run on the main thread (a spawned mount takes milliseconds and blocks the event loop longer).
+ *
+ * @throws MountError
+ */
+export function mount(source: string, target: string, type: string, flags: number, data: string): void {
+  if (mountCall(source, target, type, flags, data) !== 0) throw new MountError(target, errnoName(), 'mount');
+}
+
+/** Detaches whatever is mounted at `target`; nothing mounted there, or nothing there, is fine. */
+export function unmount(target: string): void {
+  for (;;) {
+    if (umountCall(target, MNT_DETACH | UMOUNT_NOFOLLOW) === 0) continue; // one may lie over another
+    const code = errnoName();
+    if (code === 'EINVAL' || code === 'ENOENT') return;
+    throw new MountError(target, code, 'umount');
+  }
+}
+
+function errnoName(): string {
+  const errno = koffi.errno();
+  const codes = koffi.os.errno as Record<string, number>;
+  return Object.keys(codes).find((name) => codes[name] === errno) ?? `errno ${errno}`;
+}

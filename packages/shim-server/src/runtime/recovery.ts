@@ -1,0 +1,180 @@
+import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import { ContainerIo } from '../container/container-io.js';
+import { ContainerRemover } from '../container/container-remover.js';
+import { ContainerWatch } from '../container/container-watch.js';
+import { toStatus } from '../grpc/status.js';
+import { SandboxWatch } from '../sandbox/sandbox-watch.js';
+import { TeardownRetries } from '../sandbox/teardown-retries.js';
+import { brokenContainer, brokenSandbox } from '../state/broken-record.js';
+import { unixNanos } from '../state/clock.js';
+import { containerCodec, type ContainerRecord } from '../state/container-record.js';
+import type { Layout } from '../state/layout.js';
+import type { RecordCodec } from '../state/record-codec.js';
+import { KIND_LABEL, type RecordKind } from '../state/record-labels.js';
+import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
+import { Token, type Containers, type Sandboxes } from '../tokens.js';
+
+/** How long one object may hold up the start. */
+const OBJECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Rebuilds the index from containerd at start: every object alone, so that a broken or hanging one hurts no other. What was
+ * half made is taken back, what runs is watched and read again, what ended meanwhile gets its true exit code.
+ */
+@singleton()
+export class Recovery {
+  constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.Layout) private readonly layout: Layout,
+    @inject(Token.Logger) private readonly log: Logger,
+    @inject(SandboxWatch) private readonly sandboxWatch: SandboxWatch,
+    @inject(TeardownRetries) private readonly retries: TeardownRetries,
+    @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(ContainerIo) private readonly io: ContainerIo,
+    @inject(ContainerRemover) private readonly remover: ContainerRemover,
+  ) {}
+
+  async run(): Promise<void> {
+    const [sandboxes, containers] = await Promise.all([
+      this.records('sandbox', sandboxCodec, (record) => brokenSandbox(record, this.layout.netns(record.id))),
+      this.records('container', containerCodec, brokenContainer),
+    ]);
+    for (const sandbox of sandboxes) this.sandboxes.adopt(sandbox);
+    for (const container of containers) this.containers.adopt(container);
+    await Promise.all([
+      ...sandboxes.map((sandbox) => this.alone({ podSandboxId: sandbox.id }, () => this.recoverSandbox(sandbox))),
+      ...containers.map((container) => this.alone({ containerId: container.id }, () => this.recoverContainer(container))),
+    ]);
+    if (sandboxes.length + containers.length > 0) {
+      this.log.info({ sandboxes: sandboxes.length, containers: containers.length }, 'recovered');
+    }
+  }
+
+  /** In the order they were created. A record without criquet's extension belongs to somebody else. */
+  private async records<R extends { createdAt: bigint }>(
+    kind: RecordKind,
+    codec: RecordCodec<R>,
+    broken: (record: ContainerdRecord) => R,
+  ): Promise<R[]> {
+    const found: R[] = [];
+    for await (const record of this.containerd.containers.stream([`labels."${KIND_LABEL}"==${kind}`])) {
+      const extension = record.extensions[codec.key];
+      if (extension === undefined) continue;
+      try {
+        found.push(codec.decode(extension));
+      } catch (error) {
+        this.log.error({ id: record.id, err: (error as Error).message }, `${kind} record cannot be read; it can be removed`);
+        found.push(broken(record));
+      }
+    }
+    return found.sort((a, b) => (a.createdAt < b.createdAt ? -1 : a.createdAt > b.createdAt ? 1 : 0));
+  }
+
+  private async alone(ids: Record<string, string>, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.log.error({ ...ids, err: toStatus(error).message }, 'not recovered; it is shown as it was and can be removed');
+    }
+  }
+
+  private async recoverSandbox(sandbox: SandboxRecord): Promise<void> {
+    const { id, phase } = sandbox;
+    if (phase === 'creating' || phase === 'failed') {
+      this.sandboxes.note(id, (record) => ({ ...record, phase: 'failed' }));
+      this.retries.owe(id);
+      return;
+    }
+    if (phase !== 'ready') return;
+    // Beginning to watch is enough where the shim does not answer: the end of the process is noticed then.
+    const task = await this.task(id);
+    if (task === undefined || task.status === 'stopped') {
+      this.sandboxes.amend(id, (record) => ({ ...record, phase: 'stopped', pid: 0 }));
+      return;
+    }
+    this.sandboxes.note(id, (record) => ({ ...record, pid: task.pid }));
+    this.sandboxWatch.begin(id);
+  }
+
+  private async recoverContainer(container: ContainerRecord): Promise<void> {
+    switch (container.phase) {
+      case 'creating':
+        return this.recoverCreation(container);
+      case 'created':
+        return this.recoverStart(container);
+      case 'running':
+        return this.resume(container);
+      case 'exited':
+        return this.release(container);
+    }
+  }
+
+  /** Its user known and its snapshot there, it was created; anything less is taken back. */
+  private async recoverCreation(container: ContainerRecord): Promise<void> {
+    if (container.user !== undefined && (await this.hasSnapshot(container.id))) {
+      const created = this.containers.note(container.id, (record) => ({ ...record, phase: 'created' }));
+      return this.recoverStart(created);
+    }
+    await this.remover.remove(container.id, AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+  }
+
+  /** A start that the daemon did not survive: the container runs, or can be started again. */
+  private async recoverStart(container: ContainerRecord): Promise<void> {
+    const task = await this.task(container.id);
+    if (task === undefined) return;
+    if (task.status !== 'created') return this.resume(container);
+    const { tasks } = this.containerd;
+    await tasks.kill(container.id, { signal: 9, all: true }).catch(ignoreGone);
+    await tasks.delete(container.id).catch(ignoreGone);
+  }
+
+  /** What ended meanwhile is noticed by the watch at once. */
+  private async resume(container: ContainerRecord): Promise<void> {
+    const task = await this.task(container.id);
+    const resumed = this.containers.note(container.id, (record) => ({
+      ...record,
+      phase: 'running',
+      pid: task?.pid ?? 0,
+      startedAt: record.startedAt === 0n ? unixNanos() : record.startedAt,
+    }));
+    await this.io.attach(resumed);
+    this.watch.begin(container.id);
+  }
+
+  private async release(container: ContainerRecord): Promise<void> {
+    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreGone);
+    await this.io.close(container.id);
+  }
+
+  private async task(id: string): Promise<{ pid: number; status: TaskStatus } | undefined> {
+    try {
+      return await this.containerd.tasks.get(id, undefined, withinLimit());
+    } catch (error) {
+      if (isTaskGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  private async hasSnapshot(id: string): Promise<boolean> {
+    const record = await this.containerd.containers.get(id);
+    try {
+      await this.containerd.snapshots.stat(record.snapshotter, record.snapshotKey);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+}
+
+function withinLimit(): { timeoutMs: number } {
+  return { timeoutMs: OBJECT_TIMEOUT_MS };
+}
+
+function ignoreGone(error: unknown): void {
+  if (!isTaskGone(error)) throw error;
+}

@@ -1,0 +1,67 @@
+import { runcOptions, runtimeOptions, type ContainerRuntime } from '@criquet/runtime-containerd';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig, RuntimeHandlerConfig } from '../config/index.js';
+import { invalidArgument } from '../errors.js';
+import type { NodeFacts } from '../spec/index.js';
+import { Token } from '../tokens.js';
+
+/** The shims that understand runc's options. */
+const RUNC_SHIM = 'io.containerd.runc.v2';
+
+/** A configured way to run pods. */
+export interface RuntimeHandler {
+  readonly name: string;
+  readonly runtime: ContainerRuntime;
+  /** The shim's binary where the configuration names one; undefined: containerd looks it up by the runtime's name. */
+  readonly runtimePath?: string;
+}
+
+/** The runtime handlers of the configuration by the name pods ask for. */
+@singleton()
+export class RuntimeHandlers {
+  private readonly handlers: ReadonlyMap<string, RuntimeHandler>;
+  private readonly defaultName: string;
+
+  constructor(@inject(Token.Config) config: CriquetConfig, @inject(Token.NodeFacts) node: NodeFacts) {
+    const systemd = node.cgroupDriver === 'systemd';
+    this.defaultName = config.runtime.defaultHandler;
+    this.handlers = new Map(
+      Object.entries(config.runtime.handlers).map(([name, settings]) => [name, handler(name, settings, systemd)]),
+    );
+  }
+
+  names(): string[] {
+    return [...this.handlers.keys()];
+  }
+
+  /** As Status lists them: the default one stands under "" as well, where the kubelet looks for it. */
+  listed(): string[] {
+    return ['', ...this.names()];
+  }
+
+  /** @param name as CRI `runtime_handler`; "" is the default. @throws INVALID_ARGUMENT for one that is not configured */
+  require(name: string): RuntimeHandler {
+    const found = this.handlers.get(name === '' ? this.defaultName : name);
+    if (found === undefined) {
+      const known = this.names().join(', ');
+      throw invalidArgument('runtime_handler', `${JSON.stringify(name)} is not configured; configured: ${known}`);
+    }
+    return found;
+  }
+}
+
+function handler(name: string, settings: RuntimeHandlerConfig, systemd: boolean): RuntimeHandler {
+  const options =
+    settings.runtimeType === RUNC_SHIM
+      ? runcOptions({
+          binaryName: settings.binaryName,
+          root: settings.root,
+          systemdCgroup: settings.systemdCgroup ?? systemd,
+        })
+      : runtimeOptions({ configPath: settings.configPath });
+  return {
+    name,
+    runtime: { name: settings.runtimeType, options },
+    ...(settings.runtimePath === '' ? {} : { runtimePath: settings.runtimePath }),
+  };
+}

@@ -1,0 +1,85 @@
+import { isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
+import type { Cni, ConfigDirectory } from '@criquet/network-cni';
+import type { RuntimeCondition, StatusRequest, StatusResponse } from '@criquet/cri-api';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { toStatus } from '../grpc/status.js';
+import { verboseJson } from '../grpc/verbose-json.js';
+import type { NodeFacts } from '../spec/index.js';
+import { Token } from '../tokens.js';
+import { RuntimeHandlers } from './runtime-handlers.js';
+
+/** How long containerd may take to say that it is there. */
+const PROBE_MS = 2_000;
+
+/** CRI Status: whether containerd answers and whether pods can get a network. */
+@singleton()
+export class RuntimeStatus {
+  constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
+    @inject(Token.Cni) private readonly cni: Cni,
+    @inject(Token.NetworkConfig) private readonly network: ConfigDirectory,
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+  ) {}
+
+  readonly handle: UnaryCall<StatusRequest, StatusResponse> = async ({ verbose }) => {
+    const conditions = await Promise.all([this.runtimeReady(), this.networkReady()]);
+    return {
+      status: { conditions },
+      info: verbose ? this.info() : {},
+      runtimeHandlers: this.handlers.listed().map((name) => ({ name, features: undefined })),
+      features: undefined,
+    };
+  };
+
+  private async runtimeReady(): Promise<RuntimeCondition> {
+    try {
+      await this.containerd.version.get({ timeoutMs: PROBE_MS });
+      return ready('RuntimeReady');
+    } catch (error) {
+      const reason = isUnavailable(error) ? 'ContainerdUnavailable' : 'ContainerdNotAnswering';
+      return notReady('RuntimeReady', reason, toStatus(error).message);
+    }
+  }
+
+  private async networkReady(): Promise<RuntimeCondition> {
+    const state = this.network.current();
+    if (state.error !== undefined) return notReady('NetworkReady', 'NetworkPluginNotReady', state.error.message);
+    try {
+      await this.cni.status(state.list, { timeoutMs: this.config.cni.statusTimeout });
+      return ready('NetworkReady');
+    } catch (error) {
+      return notReady('NetworkReady', 'NetworkPluginNotReady', toStatus(error).message);
+    }
+  }
+
+  private info(): Record<string, string> {
+    const state = this.network.current();
+    return {
+      config: verboseJson(this.config),
+      containerd: verboseJson({
+        version: this.report.version,
+        namespace: this.containerd.namespace,
+        snapshotter: this.report.snapshotter,
+      }),
+      cniconfig: verboseJson({
+        confDir: this.config.cni.confDir,
+        binDirs: this.config.cni.binDirs,
+        networks: state.lists?.map(({ name, file, cniVersion }) => ({ name, file, cniVersion })) ?? [],
+      }),
+      node: verboseJson(this.node),
+    };
+  }
+}
+
+function ready(type: string): RuntimeCondition {
+  return { type, status: true, reason: '', message: '' };
+}
+
+function notReady(type: string, reason: string, message: string): RuntimeCondition {
+  return { type, status: false, reason, message };
+}

@@ -1,0 +1,21 @@
+import type { VersionRequest, VersionResponse } from '@criquet/cri-api';
+import { singleton } from 'tsyringe';
+import type { UnaryCall } from '../grpc/call-context.js';
+
+/** This release of criquet; the packages' versions follow it. */
+export const CRIQUET_VERSION = '0.1.0';
+
+/** The kubelet API version: the kubelet refuses any other value. */
+const KUBELET_API_VERSION = '0.1.0';
+
+/** CRI Version. */
+@singleton()
+export class Version {
+  readonly handle: UnaryCall<VersionRequest, VersionResponse> = () =>
+    Promise.resolve({
+      version: KUBELET_API_VERSION,
+      runtimeName: 'criquet',
+      runtimeVersion: CRIQUET_VERSION,
+      runtimeApiVersion: 'v1',
+    });
+}

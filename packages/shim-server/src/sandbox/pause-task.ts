@@ -1,0 +1,64 @@
+import { isNotFound, isTaskGone, type Containerd, type Mount } from '@criquet/runtime-containerd';
+import { inject, singleton } from 'tsyringe';
+import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { ProcessEnd } from '../runtime/process-end.js';
+import { Token } from '../tokens.js';
+
+const SIGKILL = 9;
+
+/** The process that holds a sandbox's namespaces: a containerd task under the sandbox's id. */
+@singleton()
+export class PauseTask {
+  constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
+  ) {}
+
+  /** Creates and starts it. @returns its pid */
+  async create(sandboxId: string, rootfs: readonly Mount[], handler: RuntimeHandler, signal?: AbortSignal): Promise<number> {
+    const { tasks } = this.containerd;
+    const options = signal === undefined ? {} : { signal };
+    return tasks.create(
+      {
+        containerId: sandboxId,
+        rootfs,
+        stdin: '',
+        stdout: '',
+        stderr: '',
+        terminal: false,
+        ...(handler.runtime.options === undefined ? {} : { options: handler.runtime.options }),
+        ...(handler.runtimePath === undefined ? {} : { runtimePath: handler.runtimePath }),
+      },
+      options,
+    );
+  }
+
+  async start(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    await this.containerd.tasks.start(sandboxId, undefined, signal === undefined ? {} : { signal });
+  }
+
+  /** Kills it and removes the task; one that is gone already, with or without its shim, is fine. */
+  async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    const { tasks } = this.containerd;
+    const options = signal === undefined ? {} : { signal };
+    const ended = this.processEnd.of(sandboxId, options);
+    ended.catch(() => undefined);
+    try {
+      await tasks.kill(sandboxId, { signal: SIGKILL, all: true }, options);
+    } catch (error) {
+      if (isTaskGone(error)) {
+        await this.deleteGone(sandboxId, signal);
+        return;
+      }
+      if (!isNotFound(error)) throw error;
+    }
+    await ended;
+    await this.deleteGone(sandboxId, signal);
+  }
+
+  private async deleteGone(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    await this.containerd.tasks.delete(sandboxId, signal === undefined ? {} : { signal }).catch((error: unknown) => {
+      if (!isTaskGone(error)) throw error;
+    });
+  }
+}

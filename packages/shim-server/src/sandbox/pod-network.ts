@@ -1,0 +1,103 @@
+import { Protocol } from '@criquet/cri-api';
+import {
+  capabilityArgs,
+  kubernetesCniArgs,
+  podIps,
+  type Attachment,
+  type Cni,
+  type ConfigDirectory,
+  type NetnsProvider,
+  type NetworkConfigList,
+} from '@criquet/network-cni';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { failedPrecondition, ShimError } from '../errors.js';
+import { status } from '@grpc/grpc-js';
+import type { SandboxRecord } from '../state/sandbox-record.js';
+import { Token } from '../tokens.js';
+
+/** The interface of a pod's first network; further networks are net1, net2 … */
+const interfaceName = (index: number): string => (index === 0 ? 'eth0' : `net${index}`);
+
+/** Attaches pods to the networks that the CNI configuration directory names, and detaches them. */
+@singleton()
+export class PodNetwork {
+  constructor(
+    @inject(Token.Cni) private readonly cni: Cni,
+    @inject(Token.NetworkConfig) private readonly config: ConfigDirectory,
+    @inject(Token.Netns) private readonly netns: NetnsProvider,
+    @inject(Token.Config) private readonly settings: CriquetConfig,
+  ) {}
+
+  /** The networks that a new pod is attached to. @throws UNAVAILABLE while there is no usable configuration */
+  networks(): readonly NetworkConfigList[] {
+    const state = this.config.current();
+    if (state.error !== undefined) {
+      throw new ShimError(status.UNAVAILABLE, `no pod network: ${state.error.message}`, { cause: state.error });
+    }
+    return state.lists;
+  }
+
+  /**
+   * ADD on every network, one after the other.
+   * @returns the pod's addresses on the first network, the primary one first.
+   */
+  async attach(sandbox: SandboxRecord, networks: readonly NetworkConfigList[], signal?: AbortSignal): Promise<string[]> {
+    let ips: string[] | undefined;
+    for (const [index, network] of networks.entries()) {
+      const attachment = this.attachment(sandbox, index);
+      const result = await this.cni.add(network, attachment, {
+        timeoutMs: this.settings.cni.addTimeout,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      ips ??= podIps(result, attachment.ifName);
+    }
+    if (ips === undefined || ips.length === 0) {
+      throw failedPrecondition(`network ${networks[0]?.name ?? ''} gave the pod no address`);
+    }
+    return ips;
+  }
+
+  /**
+   * DEL on every network that ADD was tried on, by the configuration that ADD used, also when that configuration, the network
+   * namespace or the daemon that made it is gone.
+   */
+  async detach(sandbox: SandboxRecord, signal?: AbortSignal): Promise<void> {
+    const attached = await this.cni.cachedAttachments({ containerId: sandbox.id });
+    const netns = (await this.netns.exists(sandbox.netnsPath)) ? sandbox.netnsPath : '';
+    for (const cached of attached.reverse()) {
+      await this.cni.delCached(cached, {
+        netns,
+        timeoutMs: this.settings.cni.delTimeout,
+        ...(signal === undefined ? {} : { signal }),
+      });
+    }
+  }
+
+  private attachment(sandbox: SandboxRecord, index: number): Attachment {
+    const { config } = sandbox;
+    const dns = config.dnsConfig;
+    return {
+      containerId: sandbox.id,
+      netns: sandbox.netnsPath,
+      ifName: interfaceName(index),
+      args: kubernetesCniArgs({
+        namespace: config.metadata?.namespace ?? '',
+        name: config.metadata?.name ?? '',
+        uid: config.metadata?.uid ?? '',
+        sandboxId: sandbox.id,
+      }),
+      capabilityArgs: capabilityArgs({
+        portMappings: config.portMappings.map((mapping) => ({
+          hostPort: mapping.hostPort,
+          containerPort: mapping.containerPort,
+          protocol: Protocol[mapping.protocol] ?? 'TCP',
+          hostIp: mapping.hostIp,
+        })),
+        podAnnotations: config.annotations,
+        ...(dns === undefined ? {} : { dns }),
+        ...(config.linux?.cgroupParent ? { cgroupPath: config.linux.cgroupParent } : {}),
+      }),
+    };
+  }
+}

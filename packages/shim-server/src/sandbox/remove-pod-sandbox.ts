@@ -1,0 +1,29 @@
+import type { RemovePodSandboxRequest, RemovePodSandboxResponse } from '@criquet/cri-api';
+import { inject, singleton } from 'tsyringe';
+import { ContainerRemover } from '../container/container-remover.js';
+import { invalidArgument } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { inStep } from '../steps/step-error.js';
+import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import { SandboxTeardown } from './sandbox-teardown.js';
+
+/** CRI RemovePodSandbox: containers that are left are forcibly ended and removed; removing what is gone succeeds. */
+@singleton()
+export class RemovePodSandbox {
+  constructor(
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
+  ) {}
+
+  readonly handle: UnaryCall<RemovePodSandboxRequest, RemovePodSandboxResponse> = async (request, { signal }) => {
+    if (request.podSandboxId === '') throw invalidArgument('pod_sandbox_id', 'is empty');
+    const sandbox = this.sandboxes.find(request.podSandboxId);
+    if (sandbox === undefined) return {};
+    const left = this.containers.all().filter((container) => container.sandboxId === sandbox.id);
+    await inStep('remove the containers', () => Promise.all(left.map(({ id }) => this.remover.remove(id, signal))));
+    await this.teardown.remove(sandbox.id, signal);
+    return {};
+  };
+}

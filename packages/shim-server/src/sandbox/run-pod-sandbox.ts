@@ -1,0 +1,200 @@
+import type { RunPodSandboxRequest, RunPodSandboxResponse } from '@criquet/cri-api';
+import type { NetnsProvider, NetworkConfigList } from '@criquet/network-cni';
+import { encodeSpec, type Containerd, type Mount } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import { alreadyExists } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { buildSandboxSpec, hasHostNetwork, resolveSeccomp, type NodeFacts } from '../spec/index.js';
+import { unixNanos } from '../state/clock.js';
+import { configDigest } from '../state/config-digest.js';
+import { Creations } from '../state/creations.js';
+import type { Layout } from '../state/layout.js';
+import { newObjectId } from '../state/object-id.js';
+import { recordLabels } from '../state/record-labels.js';
+import type { RecordFrame } from '../state/record-store.js';
+import { sandboxName, type SandboxRecord } from '../state/sandbox-record.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import { Rollback } from '../steps/rollback.js';
+import { Steps } from '../steps/steps.js';
+import { Token, type Sandboxes } from '../tokens.js';
+import { PauseTask } from './pause-task.js';
+import { PodNetwork } from './pod-network.js';
+import { SandboxFiles } from './sandbox-files.js';
+import { SandboxRootfs } from './sandbox-rootfs.js';
+import { SandboxTeardown } from './sandbox-teardown.js';
+import { SandboxWatch } from './sandbox-watch.js';
+import { TeardownRetries } from './teardown-retries.js';
+import { validateSandboxConfig } from './validate-sandbox-config.js';
+
+/** What is known before anything is made. */
+interface Plan {
+  readonly record: SandboxRecord;
+  readonly frame: RecordFrame;
+  readonly handler: RuntimeHandler;
+  /** Empty for a pod on the host's network. */
+  readonly networks: readonly NetworkConfigList[];
+  readonly rootfs: () => Promise<Mount[]>;
+}
+
+/** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
+@singleton()
+export class RunPodSandbox {
+  private readonly creations = new Creations();
+
+  constructor(
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(Token.Layout) private readonly layout: Layout,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Netns) private readonly netns: NetnsProvider,
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+    @inject(PodNetwork) private readonly network: PodNetwork,
+    @inject(PauseTask) private readonly pauseTask: PauseTask,
+    @inject(SandboxFiles) private readonly files: SandboxFiles,
+    @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
+    @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
+    @inject(SandboxWatch) private readonly watch: SandboxWatch,
+    @inject(TeardownRetries) private readonly retries: TeardownRetries,
+  ) {}
+
+  readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
+    const { metadata } = validateSandboxConfig(request.config);
+    this.handlers.require(request.runtimeHandler);
+    const name = sandboxName(metadata);
+    const digest = configDigest(request);
+    const podSandboxId = await this.creations.join(name, digest, signal, () => this.createOnce(request, name, digest, log));
+    return { podSandboxId };
+  };
+
+  /** The sandbox of that name while it lives, or a new one. */
+  private async createOnce(request: RunPodSandboxRequest, name: string, digest: string, log: Logger): Promise<string> {
+    const existing = this.sandboxes.byName(name);
+    if (existing?.phase === 'ready' && existing.configDigest === digest) return existing.id;
+    if (existing?.phase === 'failed') await this.teardown.remove(existing.id);
+    else if (existing !== undefined) {
+      const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
+      throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);
+    }
+    return this.create(request, name, digest, log);
+  }
+
+  private async create(request: RunPodSandboxRequest, name: string, digest: string, log: Logger): Promise<string> {
+    const id = newObjectId();
+    const sandboxLog = log.child({ podSandboxId: id });
+    const steps = new Steps('RunPodSandbox', this.failpoints, sandboxLog);
+    const rollback = new Rollback(sandboxLog);
+    const plan = await steps.do('plan', () => this.plan(id, request, name, digest));
+    const { config } = plan.record;
+    try {
+      await steps.do('write the record', async () => {
+        rollback.add('remove the record', () => this.sandboxes.remove(id));
+        await this.sandboxes.insert(plan.record, plan.frame);
+      });
+      await Promise.all([
+        steps.do('write the pod files', async () => {
+          rollback.add('remove the pod files', () => this.files.remove(id));
+          await this.files.create(id, config);
+        }),
+        steps.do('pin the network namespace', async () => {
+          if (plan.record.netnsPath === '') return;
+          rollback.add('release the network namespace', () => this.netns.release(plan.record.netnsPath));
+          await this.netns.create(plan.record.netnsPath);
+        }),
+      ]);
+      const [ips, pid] = await both(
+        steps.do('attach to the pod network', async () => {
+          if (plan.networks.length === 0) return [];
+          rollback.add('detach from the pod network', (signal) => this.network.detach(plan.record, signal));
+          return this.network.attach(plan.record, plan.networks);
+        }),
+        this.startPause(id, plan, steps, rollback),
+      );
+      await steps.do('record that it is ready', () =>
+        this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid })),
+      );
+      this.watch.begin(id);
+      return id;
+    } catch (error) {
+      const undone = await rollback.run();
+      if (!undone) {
+        // What is left stands in the record: visible, removable, and tried again.
+        this.sandboxes.amend(id, (record) => ({ ...record, phase: 'failed' }));
+        this.retries.owe(id);
+      }
+      throw error;
+    }
+  }
+
+  private async startPause(id: string, plan: Plan, steps: Steps, rollback: Rollback): Promise<number> {
+    const pid = await steps.do('create the pause process', async () => {
+      rollback.add('remove the pause process', async (signal) => {
+        await this.pauseTask.remove(id, signal);
+        await this.rootfs.remove(id);
+      });
+      return this.pauseTask.create(id, await plan.rootfs(), plan.handler);
+    });
+    await steps.do('start the pause process', () => this.pauseTask.start(id));
+    return pid;
+  }
+
+  private async plan(id: string, request: RunPodSandboxRequest, name: string, digest: string): Promise<Plan> {
+    const { config } = validateSandboxConfig(request.config);
+    const handler = this.handlers.require(request.runtimeHandler);
+    const hostNetwork = hasHostNetwork(config);
+    const networks = hostNetwork ? [] : this.network.networks();
+    const netnsPath = hostNetwork ? '' : this.layout.netns(id);
+    const rootfs = await this.rootfs.plan(id);
+    const seccomp = await resolveSeccomp({
+      securityContext: config.linux?.securityContext,
+      node: this.node,
+    });
+    const spec = buildSandboxSpec({
+      id,
+      config,
+      netnsPath: hostNetwork ? undefined : netnsPath,
+      node: this.node,
+      files: this.files.paths(id, config),
+      namespace: this.containerd.namespace,
+      seccomp,
+      ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
+    });
+    return {
+      handler,
+      networks,
+      rootfs: () => rootfs.mounts(),
+      frame: {
+        labels: recordLabels('sandbox', config.labels),
+        image: rootfs.image,
+        runtime: handler.runtime,
+        spec: encodeSpec(spec),
+        snapshotter: rootfs.snapshotter,
+        snapshotKey: rootfs.snapshotKey,
+      },
+      record: {
+        id,
+        name,
+        config,
+        configDigest: digest,
+        runtimeHandler: request.runtimeHandler,
+        phase: 'creating',
+        netnsPath,
+        networkName: networks[0]?.name ?? '',
+        networkAttached: networks.length > 0,
+        ips: [],
+        pid: 0,
+        createdAt: unixNanos(),
+      },
+    };
+  }
+}
+
+/** Both results; when one fails, its error after the other has ended too, so that an undo never races what it undoes. */
+async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  const [left, right] = await Promise.allSettled([a, b]);
+  if (left.status === 'rejected') throw left.reason as Error;
+  if (right.status === 'rejected') throw right.reason as Error;
+  return [left.value, right.value];
+}

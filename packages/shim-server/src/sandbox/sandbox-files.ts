@@ -1,0 +1,63 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inject, singleton } from 'tsyringe';
+import type { PodSandboxConfig } from '@criquet/cri-api';
+import type { CriquetConfig } from '../config/index.js';
+import { chooseNodeResolvConf, hostnameFile, hostsFile, resolvConf } from '../pod-files/index.js';
+import { mount, MountFlag, unmount } from '../runtime/mount.js';
+import { hasHostIpc, hasHostNetwork, type PodFiles } from '../spec/index.js';
+import type { Layout } from '../state/layout.js';
+import { Token } from '../tokens.js';
+
+/** The files and the shared memory that a sandbox's containers see: /etc/hosts, /etc/hostname, /etc/resolv.conf, /dev/shm. */
+@singleton()
+export class SandboxFiles {
+  constructor(
+    @inject(Token.Layout) private readonly layout: Layout,
+    @inject(Token.Config) private readonly config: CriquetConfig,
+  ) {}
+
+  /** Where they are, whether or not they exist yet. */
+  paths(sandboxId: string, config: PodSandboxConfig): PodFiles {
+    const dir = this.layout.sandboxFiles(sandboxId);
+    return {
+      hosts: join(dir, 'hosts'),
+      hostname: join(dir, 'hostname'),
+      resolvConf: join(dir, 'resolv.conf'),
+      shm: hasHostIpc(config) ? '/dev/shm' : this.layout.shm(sandboxId),
+    };
+  }
+
+  async create(sandboxId: string, config: PodSandboxConfig): Promise<void> {
+    const paths = this.paths(sandboxId, config);
+    await mkdir(this.layout.sandboxFiles(sandboxId), { recursive: true, mode: 0o711 });
+    const [nodeHosts, etcResolvConf, resolvedConf] = await Promise.all(
+      ['/etc/hosts', '/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'].map(textOrNothing),
+    );
+    const nodeResolvConf = chooseNodeResolvConf(etcResolvConf ?? '', resolvedConf ?? '');
+    await Promise.all([
+      writeFile(paths.hosts, hostsFile(nodeHosts ?? ''), { mode: 0o644 }),
+      writeFile(paths.hostname, hostnameFile(config.hostname, hasHostNetwork(config)), { mode: 0o644 }),
+      writeFile(paths.resolvConf, resolvConf(config.dnsConfig, nodeResolvConf), { mode: 0o644 }),
+    ]);
+    if (!hasHostIpc(config)) {
+      await mkdir(paths.shm, { recursive: true, mode: 0o700 });
+      mount('shm', paths.shm, 'tmpfs', MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec, `mode=1777,size=${this.config.container.shmSize}`);
+    }
+  }
+
+  /** Ends what is mounted: the sandbox has stopped, its files can still be looked at. */
+  async unmount(sandboxId: string): Promise<void> {
+    unmount(this.layout.shm(sandboxId));
+    await rm(this.layout.sandboxState(sandboxId), { recursive: true, force: true });
+  }
+
+  async remove(sandboxId: string): Promise<void> {
+    await this.unmount(sandboxId);
+    await rm(this.layout.sandboxFiles(sandboxId), { recursive: true, force: true });
+  }
+}
+
+function textOrNothing(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
+}

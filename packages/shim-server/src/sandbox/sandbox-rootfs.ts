@@ -1,0 +1,66 @@
+import { isAlreadyExists, isNotFound, type Containerd, type ImageRunConfig, type Mount } from '@criquet/runtime-containerd';
+import { inject, singleton } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
+import { ImageIndex } from '../image/image-index.js';
+import { ImagePuller } from '../image/image-puller.js';
+import { Token } from '../tokens.js';
+
+/** Where the root of a sandbox's pause process comes from. */
+export interface PlannedRootfs {
+  /** For the containerd record; empty for the built-in pause. */
+  readonly image: string;
+  readonly snapshotter: string;
+  readonly snapshotKey: string;
+  /** The configured image's config; undefined for the built-in pause. */
+  readonly imageConfig?: ImageRunConfig;
+  /** Makes it ready. */
+  mounts(signal?: AbortSignal): Promise<Mount[]>;
+}
+
+/** The built-in pause needs no image and no snapshot; `sandbox_image` in the configuration replaces it. */
+@singleton()
+export class SandboxRootfs {
+  constructor(
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.PauseRoot) private readonly pauseRoot: string,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImagePuller) private readonly puller: ImagePuller,
+  ) {}
+
+  async plan(sandboxId: string, signal?: AbortSignal): Promise<PlannedRootfs> {
+    return this.config.sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, this.config.sandboxImage, signal);
+  }
+
+  /** Removes the snapshot, where there is one. */
+  async remove(sandboxId: string): Promise<void> {
+    if (this.config.sandboxImage === '') return;
+    await this.containerd.snapshots.remove(this.config.containerd.snapshotter, sandboxId).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error;
+    });
+  }
+
+  private builtIn(): PlannedRootfs {
+    const bind: Mount = { type: 'bind', source: this.pauseRoot, target: '', options: ['rbind', 'ro'] };
+    return { image: '', snapshotter: '', snapshotKey: '', mounts: () => Promise.resolve([bind]) };
+  }
+
+  private async fromImage(sandboxId: string, reference: string, signal?: AbortSignal): Promise<PlannedRootfs> {
+    const image = this.images.find(reference) ?? (await this.puller.pull({ reference, pinned: true, ...(signal ? { signal } : {}) }));
+    const { snapshotter } = this.config.containerd;
+    return {
+      image: image.name,
+      snapshotter,
+      snapshotKey: sandboxId,
+      imageConfig: image.config.config ?? {},
+      mounts: async () => {
+        try {
+          return await this.containerd.snapshots.prepare(snapshotter, sandboxId, image.chainId);
+        } catch (error) {
+          if (isAlreadyExists(error)) return this.containerd.snapshots.mounts(snapshotter, sandboxId);
+          throw error;
+        }
+      },
+    };
+  }
+}

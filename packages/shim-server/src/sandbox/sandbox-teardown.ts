@@ -1,0 +1,72 @@
+import type { NetnsProvider } from '@criquet/network-cni';
+import { inject, singleton } from 'tsyringe';
+import { KeyedMutex } from '../state/keyed-mutex.js';
+import type { SandboxRecord } from '../state/sandbox-record.js';
+import { inStep } from '../steps/step-error.js';
+import { Token, type Sandboxes } from '../tokens.js';
+import { PauseTask } from './pause-task.js';
+import { PodNetwork } from './pod-network.js';
+import { SandboxFiles } from './sandbox-files.js';
+import { SandboxRootfs } from './sandbox-rootfs.js';
+
+/** Ends what a sandbox runs and holds. Every part succeeds when it has been done already, so it can be repeated. */
+@singleton()
+export class SandboxTeardown {
+  private readonly mutex = new KeyedMutex();
+
+  constructor(
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Netns) private readonly netns: NetnsProvider,
+    @inject(PauseTask) private readonly pauseTask: PauseTask,
+    @inject(PodNetwork) private readonly network: PodNetwork,
+    @inject(SandboxFiles) private readonly files: SandboxFiles,
+    @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
+  ) {}
+
+  /**
+   * Network and pause process side by side (the pinned netns keeps either from depending on the other), then what they used.
+   * The sandbox is then `stopped`; its record and files remain.
+   */
+  stop(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    return this.mutex.run(sandboxId, signal, async () => {
+      const sandbox = this.sandboxes.get(sandboxId);
+      if (sandbox === undefined) return;
+      const done = await Promise.allSettled([
+        inStep('remove the pause process', () => this.pauseTask.remove(sandboxId, signal)),
+        this.detach(sandbox, signal),
+      ]);
+      const failed = done.find((result) => result.status === 'rejected');
+      if (done[0].status === 'fulfilled') {
+        // It is not ready any more, whatever else is still owed.
+        this.sandboxes.amend(sandboxId, stopped);
+      }
+      if (failed !== undefined) throw failed.reason as Error;
+      await inStep('release the network namespace', () => this.releaseNetns(sandbox));
+      await inStep('unmount shared memory', () => this.files.unmount(sandboxId));
+      await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false }));
+    });
+  }
+
+  /** {@link stop}, then files and record go. */
+  async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    const sandbox = this.sandboxes.get(sandboxId);
+    if (sandbox === undefined) return;
+    if (sandbox.phase !== 'stopped' || sandbox.networkAttached || sandbox.pid !== 0) await this.stop(sandboxId, signal);
+    await inStep('remove the pod files', () => this.files.remove(sandboxId));
+    await inStep('remove the snapshot', () => this.rootfs.remove(sandboxId));
+    await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
+  }
+
+  private async detach(sandbox: SandboxRecord, signal?: AbortSignal): Promise<void> {
+    if (!sandbox.networkAttached) return;
+    await inStep('detach from the pod network', () => this.network.detach(sandbox, signal));
+  }
+
+  private async releaseNetns(sandbox: SandboxRecord): Promise<void> {
+    if (sandbox.netnsPath !== '') await this.netns.release(sandbox.netnsPath);
+  }
+}
+
+function stopped(record: SandboxRecord): SandboxRecord {
+  return { ...record, phase: record.phase === 'failed' ? 'failed' : 'stopped', pid: 0 };
+}

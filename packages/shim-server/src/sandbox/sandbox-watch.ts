@@ -1,0 +1,31 @@
+import type { Logger } from 'pino';
+import { inject, singleton } from 'tsyringe';
+import { ProcessEnd } from '../runtime/process-end.js';
+import { Token, type Sandboxes } from '../tokens.js';
+
+/** Notices when a pause process ends by itself: its sandbox is then not ready. */
+@singleton()
+export class SandboxWatch {
+  private readonly ended = new AbortController();
+
+  constructor(
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
+    @inject(Token.Logger) private readonly log: Logger,
+  ) {}
+
+  begin(sandboxId: string): void {
+    void this.processEnd.of(sandboxId, { signal: this.ended.signal }).then(
+      (exit) => {
+        if (this.sandboxes.get(sandboxId)?.phase !== 'ready') return;
+        this.log.info({ podSandboxId: sandboxId, exitStatus: exit.exitStatus }, 'pause process ended');
+        this.sandboxes.amend(sandboxId, (record) => ({ ...record, phase: 'stopped', pid: 0 }));
+      },
+      () => undefined,
+    );
+  }
+
+  stop(): void {
+    this.ended.abort();
+  }
+}

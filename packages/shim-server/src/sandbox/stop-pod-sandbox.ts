@@ -1,0 +1,39 @@
+import type { StopPodSandboxRequest, StopPodSandboxResponse } from '@criquet/cri-api';
+import { inject, singleton } from 'tsyringe';
+import { ContainerStopper } from '../container/container-stopper.js';
+import { invalidArgument } from '../errors.js';
+import type { UnaryCall } from '../grpc/call-context.js';
+import { inStep } from '../steps/step-error.js';
+import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import { SandboxTeardown } from './sandbox-teardown.js';
+import { TeardownRetries } from './teardown-retries.js';
+
+/**
+ * CRI StopPodSandbox: kills what still runs, detaches the network and ends the pause process. Stopping a sandbox that is stopped
+ * or unknown succeeds.
+ */
+@singleton()
+export class StopPodSandbox {
+  constructor(
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Containers) private readonly containers: Containers,
+    @inject(ContainerStopper) private readonly stopper: ContainerStopper,
+    @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
+    @inject(TeardownRetries) private readonly retries: TeardownRetries,
+  ) {}
+
+  readonly handle: UnaryCall<StopPodSandboxRequest, StopPodSandboxResponse> = async (request, { signal }) => {
+    if (request.podSandboxId === '') throw invalidArgument('pod_sandbox_id', 'is empty');
+    const sandbox = this.sandboxes.find(request.podSandboxId);
+    if (sandbox === undefined) return {};
+    const running = this.containers.all().filter((container) => container.sandboxId === sandbox.id);
+    await inStep('stop the containers', () => Promise.all(running.map(({ id }) => this.stopper.stop(id, 0, signal))));
+    try {
+      await this.teardown.stop(sandbox.id, signal);
+    } catch (error) {
+      this.retries.owe(sandbox.id);
+      throw error;
+    }
+    return {};
+  };
+}

@@ -1,0 +1,84 @@
+import { ContainerConfig, type ContainerMetadata } from '@criquet/cri-api';
+import { jsonCodec } from './record-codec.js';
+
+/**
+ *     creating ──> created ──> running ──> exited
+ *         └───────────┴────────────────────^
+ */
+export type ContainerPhase = 'creating' | 'created' | 'running' | 'exited';
+
+/** How a container ended. */
+export interface ContainerExit {
+  /** As the kubelet and users know it: 128 + signal for a signal, 128 for a container that never started, 255 unknown. */
+  readonly code: number;
+  readonly reason: 'Completed' | 'Error' | 'OOMKilled' | 'StartError' | 'Unknown';
+  readonly message: string;
+  /** Unix time in nanoseconds. */
+  readonly finishedAt: bigint;
+}
+
+/** The user a container's process runs as, resolved in its rootfs. */
+export interface ContainerUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly additionalGids: readonly number[];
+}
+
+/** Everything criquet knows of a container; immutable, replaced on change. */
+export interface ContainerRecord {
+  readonly id: string;
+  readonly sandboxId: string;
+  /** The name that its metadata makes; see {@link containerName}. */
+  readonly name: string;
+  readonly config: ContainerConfig;
+  readonly configDigest: string;
+  readonly phase: ContainerPhase;
+  /** The digest of the image's config. */
+  readonly imageId: string;
+  /** A repo digest of the image, or its id where it has none. */
+  readonly imageRef: string;
+  /** Absolute; "" when the container keeps no log. */
+  readonly logPath: string;
+  /** The signal StopContainer sends first. */
+  readonly stopSignal: number;
+  /** The container's cgroup, as its runtime spec names it. */
+  readonly cgroupsPath: string;
+  readonly user?: ContainerUser;
+  /** The container's process, 0 when it does not run. */
+  readonly pid: number;
+  /** Unix times in nanoseconds; 0 while not yet. */
+  readonly createdAt: bigint;
+  readonly startedAt: bigint;
+  readonly exit?: ContainerExit;
+}
+
+/** The name a container is reserved under. */
+export function containerName(metadata: ContainerMetadata, sandboxName: string): string {
+  return [metadata.name, sandboxName, metadata.attempt].join('_');
+}
+
+type PlainExit = Omit<ContainerExit, 'finishedAt'> & { finishedAt: string };
+type Plain = Omit<ContainerRecord, 'config' | 'createdAt' | 'startedAt' | 'exit'> & {
+  config: string;
+  createdAt: string;
+  startedAt: string;
+  exit?: PlainExit;
+};
+
+export const containerCodec = jsonCodec<ContainerRecord>(
+  'criquet.container',
+  ({ exit, ...record }) => ({
+    ...record,
+    config: Buffer.from(ContainerConfig.encode(record.config).finish()).toString('base64'),
+    createdAt: String(record.createdAt),
+    startedAt: String(record.startedAt),
+    ...(exit === undefined ? {} : { exit: { ...exit, finishedAt: String(exit.finishedAt) } }),
+  }),
+  ({ exit, ...plain }: Plain) => ({
+    ...plain,
+    config: ContainerConfig.decode(Buffer.from(plain.config, 'base64')),
+    createdAt: BigInt(plain.createdAt),
+    startedAt: BigInt(plain.startedAt),
+    ...(exit === undefined ? {} : { exit: { ...exit, finishedAt: BigInt(exit.finishedAt) } }),
+  }),
+);

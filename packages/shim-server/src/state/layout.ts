@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+
+/** Where criquet keeps what belongs to an object. `stateDir` is lost at a reboot (tmpfs), `rootDir` is not. */
+export class Layout {
+  constructor(
+    readonly stateDir: string,
+    readonly rootDir: string,
+    readonly netnsDir: string,
+  ) {}
+
+  /** hosts, hostname and resolv.conf of a sandbox. */
+  sandboxFiles(sandboxId: string): string {
+    return join(this.rootDir, 'sandboxes', sandboxId);
+  }
+
+  /** What a sandbox has mounted. */
+  sandboxState(sandboxId: string): string {
+    return join(this.stateDir, 'sandboxes', sandboxId);
+  }
+
+  /** The tmpfs that is /dev/shm of a sandbox's containers. */
+  shm(sandboxId: string): string {
+    return join(this.sandboxState(sandboxId), 'shm');
+  }
+
+  netns(sandboxId: string): string {
+    return join(this.netnsDir, `criquet-${sandboxId}`);
+  }
+
+  /** The FIFOs of a container's process. */
+  containerIo(containerId: string): string {
+    return join(this.stateDir, 'io', containerId);
+  }
+
+  /** The FIFOs of an exec process. */
+  execIo(containerId: string, execId: string): string {
+    return join(this.stateDir, 'io', containerId, execId);
+  }
+
+  /** The root of the built-in pause container of one build. */
+  pauseRoot(build: string): string {
+    return join(this.rootDir, 'pause', build);
+  }
+}

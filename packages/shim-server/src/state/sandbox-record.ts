@@ -1,0 +1,56 @@
+import { PodSandboxConfig, type PodSandboxMetadata } from '@criquet/cri-api';
+import { jsonCodec } from './record-codec.js';
+
+/**
+ *     creating ──> ready ──> stopped
+ *         └──> failed
+ *
+ * `creating` is the intent: what the call is about to make is named, nothing need exist yet. `failed` is a creation whose undo
+ * is owed; it is shown as not ready and goes away when the undo succeeds or somebody removes it.
+ */
+export type SandboxPhase = 'creating' | 'ready' | 'stopped' | 'failed';
+
+/** Everything criquet knows of a sandbox; immutable, replaced on change. */
+export interface SandboxRecord {
+  readonly id: string;
+  /** The name that its metadata makes; see {@link sandboxName}. */
+  readonly name: string;
+  readonly config: PodSandboxConfig;
+  readonly configDigest: string;
+  /** As asked for by the caller; "" is the default handler. */
+  readonly runtimeHandler: string;
+  readonly phase: SandboxPhase;
+  /** Where the network namespace is pinned; "" for a pod on the host's network. */
+  readonly netnsPath: string;
+  /** The network config list its attachment was made by; "" while there is none. */
+  readonly networkName: string;
+  /** True until the network attachment is known to be gone: a CNI DEL is owed. */
+  readonly networkAttached: boolean;
+  /** The primary address first. */
+  readonly ips: readonly string[];
+  /** The pause process, 0 when it does not run. */
+  readonly pid: number;
+  /** Unix time in nanoseconds. */
+  readonly createdAt: bigint;
+}
+
+/** The name a sandbox is reserved under: one sandbox lives under it at a time. */
+export function sandboxName(metadata: PodSandboxMetadata): string {
+  return [metadata.name, metadata.namespace, metadata.uid, metadata.attempt].join('_');
+}
+
+type Plain = Omit<SandboxRecord, 'config' | 'createdAt'> & { config: string; createdAt: string };
+
+export const sandboxCodec = jsonCodec<SandboxRecord>(
+  'criquet.sandbox',
+  (record) => ({
+    ...record,
+    config: Buffer.from(PodSandboxConfig.encode(record.config).finish()).toString('base64'),
+    createdAt: String(record.createdAt),
+  }),
+  (plain: Plain) => ({
+    ...plain,
+    config: PodSandboxConfig.decode(Buffer.from(plain.config, 'base64')),
+    createdAt: BigInt(plain.createdAt),
+  }),
+);

@@ -1,0 +1,12 @@
+import { toStatus } from '../grpc/status.js';
+import { ShimError } from '../errors.js';
+
+/** Runs `deed`; what it throws keeps its status and gets the step's name in front of its message. */
+export async function inStep<T>(step: string, deed: () => Promise<T>): Promise<T> {
+  try {
+    return await deed();
+  } catch (error) {
+    const { code, message } = toStatus(error);
+    throw new ShimError(code, `${step}: ${message}`, { cause: error });
+  }
+}

@@ -1,0 +1,34 @@
+import type { Cni, ConfigDirectory, NetnsProvider } from '@criquet/network-cni';
+import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import type { InjectionToken } from 'tsyringe';
+import type { CriquetConfig } from './config/index.js';
+import type { NodeFacts } from './spec/index.js';
+import type { ContainerRecord } from './state/container-record.js';
+import type { RecordStore } from './state/record-store.js';
+import type { SandboxRecord } from './state/sandbox-record.js';
+import type { Layout } from './state/layout.js';
+import type { Failpoints } from './steps/failpoints.js';
+
+const token = <T>(name: string): InjectionToken<T> => Symbol(name);
+
+/** What the composition root provides; classes are injected by themselves. */
+export const Token = {
+  Config: token<CriquetConfig>('Config'),
+  Logger: token<Logger>('Logger'),
+  Containerd: token<Containerd>('Containerd'),
+  ContainerdReport: token<ContainerdReport>('ContainerdReport'),
+  Cni: token<Cni>('Cni'),
+  NetworkConfig: token<ConfigDirectory>('NetworkConfig'),
+  Netns: token<NetnsProvider>('Netns'),
+  NodeFacts: token<NodeFacts>('NodeFacts'),
+  Layout: token<Layout>('Layout'),
+  Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
+  Containers: token<RecordStore<ContainerRecord>>('Containers'),
+  Failpoints: token<Failpoints>('Failpoints'),
+  /** Path of the laid-out root of the built-in pause. */
+  PauseRoot: token<string>('PauseRoot'),
+} as const;
+
+export type Sandboxes = RecordStore<SandboxRecord>;
+export type Containers = RecordStore<ContainerRecord>;
