@@ -4,6 +4,9 @@ export type { CallObserver } from './grpc/channel.js';
 export type { Containerd } from './containerd.js';
 export type { CallOptions } from './call-options.js';
 
+export { checkContainerd, ContainerdUnusable, type ContainerdReport } from './check/check-containerd.js';
+export { parseContainerdVersion, type ContainerdVersion } from './check/containerd-version.js';
+
 // Errors
 export {
   ContainerdError,
@@ -149,3 +152,6 @@ export {
   type OciDescriptor,
   type OciPlatform,
 } from './oci/image-spec.js';
+
+// Options of other shims
+export { runtimeOptions, runtimeOptionsTypeUrl, type RuntimeOptions } from './runtime-options.js';

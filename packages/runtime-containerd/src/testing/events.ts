@@ -1,0 +1,72 @@
+import { EventsService } from '../gen/services/events/v1/events.js';
+import type { Envelope } from '../gen/types/event.js';
+import { MessageQueue } from '../grpc/message-queue.js';
+import { now } from './clock.js';
+import { parseFilters, type Fields } from './filters.js';
+import type { Handlers } from './serve.js';
+
+interface Encoder<T> {
+  encode(message: T): { finish(): Uint8Array };
+}
+
+interface Subscriber {
+  readonly matches: (envelope: Envelope) => boolean;
+  readonly queue: MessageQueue<Envelope>;
+}
+
+/** The event exchange. */
+export class EventExchange {
+  /** All events so far. */
+  readonly history: Envelope[] = [];
+  private readonly subscribers = new Set<Subscriber>();
+
+  get subscriberCount(): number {
+    return this.subscribers.size;
+  }
+
+  /** `type` is the message's name below `containerd.events`. */
+  publish<T>(namespace: string, topic: string, type: string, encoder: Encoder<T>, message: T): void {
+    const value = Buffer.from(encoder.encode(message).finish());
+    this.forward({ timestamp: now(), namespace, topic, event: { typeUrl: `containerd.events.${type}`, value } });
+  }
+
+  forward(envelope: Envelope): void {
+    this.history.push(envelope);
+    for (const { matches, queue } of this.subscribers) if (matches(envelope)) queue.push(envelope);
+  }
+
+  subscribe(filters: readonly string[], signal: AbortSignal): AsyncIterable<Envelope> {
+    const filter = parseFilters(filters);
+    const nothing = () => undefined;
+    const queue = new MessageQueue<Envelope>({ pause: nothing, resume: nothing }, nothing);
+    const subscriber = { matches: (envelope: Envelope) => filter(envelopeFields(envelope)), queue };
+    this.subscribers.add(subscriber);
+    signal.addEventListener(
+      'abort',
+      () => {
+        this.subscribers.delete(subscriber);
+        queue.end();
+      },
+      { once: true },
+    );
+    return queue;
+  }
+}
+
+export function eventHandlers(exchange: EventExchange): Handlers<typeof EventsService> {
+  return {
+    publish({ topic, event }, { namespace }) {
+      exchange.forward({ timestamp: now(), namespace, topic, event });
+      return {};
+    },
+    forward({ envelope }) {
+      if (envelope !== undefined) exchange.forward(envelope);
+      return {};
+    },
+    subscribe: ({ filters }, { signal }) => exchange.subscribe(filters, signal),
+  };
+}
+
+function envelopeFields({ namespace, topic }: Envelope): Fields {
+  return ([field]) => (field === 'namespace' ? namespace || undefined : field === 'topic' ? topic || undefined : undefined);
+}

@@ -1,0 +1,80 @@
+import { mediaTypes, type ImageRunConfig } from '../oci/image-spec.js';
+import { chainId } from '../image/resolve-image.js';
+import type { Descriptor, NewImage } from '../services/images.js';
+import { sha256 } from './content.js';
+
+/** An image as the fake's registry serves it. */
+export interface FakeImageOptions {
+  /** What the image config's `config` says. Default: `{ Cmd: ['/bin/sh'] }`. */
+  readonly config?: ImageRunConfig;
+  /** Files of its one layer, by path without a leading slash: what `snapshots.prepare` then shows. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Default `linux/amd64`. */
+  readonly platform?: { readonly os: string; readonly architecture: string; readonly variant?: string };
+  /** Puts the manifest into an index. Default false. */
+  readonly index?: boolean;
+  /** Bytes that pulling it seems to take. Default: the layer's. */
+  readonly created?: string;
+}
+
+export interface FakeImage {
+  /** The config's digest: the image's id. */
+  readonly id: string;
+  /** Index or manifest. */
+  readonly target: Descriptor;
+  readonly manifestDigest: string;
+  readonly chainId: string;
+  readonly files: Readonly<Record<string, string>>;
+  /** Its documents and layer, lowest first, with the labels by which one keeps the other from garbage collection. */
+  readonly blobs: readonly { readonly data: Buffer; readonly digest: string; readonly labels: Readonly<Record<string, string>> }[];
+}
+
+/** Builds an image of one layer. Two calls with equal options give the same digests. */
+export function fakeImage(options: FakeImageOptions = {}): FakeImage {
+  const { config = { Cmd: ['/bin/sh'] }, files = {}, platform = { os: 'linux', architecture: 'amd64' } } = options;
+  // Not a real layer: the fake unpacks `files` instead.
+  const layer = blob(Buffer.from(`layer ${JSON.stringify(files)}`));
+  const diffId = sha256(Buffer.from(`unpacked ${JSON.stringify(files)}`));
+  const chain = chainId([diffId]);
+  const document = { created: options.created ?? '2024-01-01T00:00:00Z', ...platform, config, rootfs: { type: 'layers', diff_ids: [diffId] } };
+  const configBlob = blob(json(document));
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: mediaTypes.ociManifest,
+    config: { mediaType: mediaTypes.ociConfig, digest: configBlob.digest, size: configBlob.data.length },
+    layers: [{ mediaType: mediaTypes.ociLayerGzip, digest: layer.digest, size: layer.data.length }],
+  };
+  const manifestBlob = blob(json(manifest), {
+    'containerd.io/gc.ref.content.config': configBlob.digest,
+    'containerd.io/gc.ref.content.l.0': layer.digest,
+  });
+  const blobs = [layer, configBlob, manifestBlob];
+  let top = { mediaType: mediaTypes.ociManifest as string, ...manifestBlob };
+  if (options.index === true) {
+    const entry = { mediaType: mediaTypes.ociManifest, digest: manifestBlob.digest, size: manifestBlob.data.length, platform };
+    const index = { schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests: [entry] };
+    top = { mediaType: mediaTypes.ociIndex, ...blob(json(index), { 'containerd.io/gc.ref.content.m.0': manifestBlob.digest }) };
+    blobs.push({ data: top.data, digest: top.digest, labels: top.labels });
+  }
+  return {
+    id: configBlob.digest,
+    target: { mediaType: top.mediaType, digest: top.digest, size: BigInt(top.data.length), annotations: {} },
+    manifestDigest: manifestBlob.digest,
+    chainId: chain,
+    files,
+    blobs,
+  };
+}
+
+/** The image's record under a name. */
+export function fakeImageRecord(name: string, image: FakeImage): NewImage {
+  return { name, target: image.target };
+}
+
+function blob(data: Buffer, labels: Record<string, string> = {}) {
+  return { data, digest: sha256(data), labels };
+}
+
+function json(document: object): Buffer {
+  return Buffer.from(JSON.stringify(document));
+}
