@@ -51,7 +51,7 @@ export class EventStream extends EventEmitter<EventMap> {
   private async run(): Promise<void> {
     const { signal } = this.ended;
     const namespace = this.containerd.namespace;
-    const filters = TOPICS.map((topic) => `topic==${topic},namespace==${namespace}`);
+    const filters = TOPICS.map((topic) => `topic=="${topic}",namespace=="${namespace}"`);
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       try {
         const events = this.containerd.events.subscribe(filters, { signal });

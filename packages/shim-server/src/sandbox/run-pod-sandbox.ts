@@ -156,7 +156,7 @@ export class RunPodSandbox {
       config,
       netnsPath: hostNetwork ? undefined : netnsPath,
       node: this.node,
-      files: this.files.paths(id, config),
+      files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
