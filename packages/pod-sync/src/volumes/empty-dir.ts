@@ -14,7 +14,7 @@ export async function makeEmptyDir(
 ): Promise<void> {
   await mkdir(path, { recursive: true });
   if (!source.memory) return chmod(path, MODE);
-  if ((await mounter.below(path)).includes(path)) return;
+  if ((await mounter.below(path)).length > 0) return;
   const size = source.sizeLimit === undefined ? {} : { sizeBytes: wholeValue(source.sizeLimit) };
   await mounter.tmpfs(path, { mode: MODE, ...size }, signal);
 }

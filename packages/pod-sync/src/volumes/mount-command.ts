@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
@@ -28,7 +28,9 @@ export const systemMounter: Mounter = {
     await run('umount', [target], { signal });
   },
   async below(directory) {
-    return mountPoints(await readFile('/proc/self/mountinfo', 'utf8'), directory);
+    // The kernel lists mount points with all links resolved.
+    const real = await realpath(directory).catch(() => directory);
+    return mountPoints(await readFile('/proc/self/mountinfo', 'utf8'), real);
   },
 };
 
