@@ -93,8 +93,12 @@ export class NetnsThread implements NetnsProvider {
   }
 
   #start(): Worker {
-    // its own small heap: the worker calls the kernel and nothing else
-    const worker = new Worker(this.#workerUrl, { name: 'netns', resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 } });
+    const worker = new Worker(this.#workerUrl, {
+      name: 'netns',
+      execArgv: [], // flags like --eval or --import are the main thread's
+      // it calls the kernel and nothing else
+      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
+    });
     let cause: unknown;
     worker.on('message', (reply: NetnsReply) => this.#settle(reply));
     worker.on('error', (error) => (cause = error));
