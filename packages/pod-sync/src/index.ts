@@ -11,6 +11,9 @@ export {
   PodRunningError,
   PodSync,
   type Cancellable,
+  type ExecOptions,
+  type ExecResult,
+  type LogOptions,
   type PodSyncOptions,
   type RemoveOptions,
   type StopOptions,
@@ -22,6 +25,7 @@ export { SyncError, type FailureReason, type SyncResult, type Waiting } from './
 
 // Status and logs
 export type { ContainerView, PodPhase, PodStatus } from './status/pod-status.js';
+export { chooseContainer } from './status/default-container.js';
 export { PodLookupError } from './status/find-pod.js';
 export { followLog, type FollowLogOptions } from './logs/follow-log.js';
 export { parseLogRecord, type LogRecord } from './logs/log-record.js';

@@ -86,6 +86,12 @@ export async function readAllPods(calls: CriCalls): Promise<Map<string, PodRecor
   return pods;
 }
 
+/** Whether a container no longer runs or is gone. */
+export async function hasEnded(calls: CriCalls, containerId: string): Promise<boolean> {
+  const response = await present(calls.runtime('containerStatus', containerId, { containerId }));
+  return response?.status?.state !== CriContainerState.CONTAINER_RUNNING;
+}
+
 async function readRecord(calls: CriCalls, labelSelector: Record<string, string>): Promise<PodRecord> {
   const [sandboxes, containers] = await Promise.all([
     calls.runtime('listPodSandbox', '', { filter: { labelSelector } }),

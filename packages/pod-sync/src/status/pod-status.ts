@@ -32,6 +32,7 @@ export interface PodStatus {
   readonly uid: string;
   readonly phase: PodPhase;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   /** The newest sandbox; absent before there is one. */
   readonly sandbox?: {
     readonly id: string;
@@ -56,7 +57,8 @@ export async function podStatus(record: PodRecord, pod?: Pod): Promise<PodStatus
     namespace: pod?.metadata.namespace ?? sandbox?.namespace ?? '',
     uid: pod?.metadata.uid ?? sandbox?.uid ?? '',
     phase: podPhase(containers, restartPolicy, sandbox?.ready ?? false),
-    labels: pod?.metadata.labels ?? ownLabels(sandbox?.labels ?? {}),
+    labels: pod?.metadata.labels ?? withoutAdded(sandbox?.labels ?? {}, LABEL),
+    annotations: pod?.metadata.annotations ?? withoutAdded(sandbox?.annotations ?? {}, ANNOTATION),
     ...(sandbox === undefined
       ? {}
       : {
@@ -129,10 +131,10 @@ async function view(record: ContainerRecord): Promise<ContainerView> {
   };
 }
 
-/** The pod's own labels, without those that the sandbox carries beside them. */
-function ownLabels(labels: Readonly<Record<string, string>>): Record<string, string> {
-  const added = new Set<string>(Object.values(LABEL));
-  return Object.fromEntries(Object.entries(labels).filter(([name]) => !added.has(name)));
+/** The pod's own labels or annotations, without those that the sandbox carries beside them. */
+function withoutAdded(map: Readonly<Record<string, string>>, added: Readonly<Record<string, string>>): Record<string, string> {
+  const names = new Set(Object.values(added));
+  return Object.fromEntries(Object.entries(map).filter(([name]) => !names.has(name)));
 }
 
 function date(nanoseconds: bigint): Date {

@@ -3,8 +3,11 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Manifest } from '../manifest/pod.js';
 import { readNodeFacts, type NodeFacts } from '../node/node-facts.js';
+import { followLog } from '../logs/follow-log.js';
+import type { LogRecord } from '../logs/log-record.js';
+import { chooseContainer } from '../status/default-container.js';
 import { findPod, PodLookupError } from '../status/find-pod.js';
-import { readAllPods, readPodRecord, type PodRecord } from '../status/pod-record.js';
+import { hasEnded, readAllPods, readPodRecord, type PodRecord } from '../status/pod-record.js';
 import { podStatus, type PodStatus } from '../status/pod-status.js';
 import type { ClusterDns } from '../translate/dns-config.js';
 import { podLogDirectory, type TranslationOptions } from '../translate/sandbox-config.js';
@@ -57,6 +60,28 @@ export interface StopOptions extends Cancellable {
 export interface RemoveOptions extends StopOptions {
   /** Stop the pod first when it runs. Default: false. */
   readonly force?: boolean;
+}
+
+export interface ExecOptions extends Cancellable {
+  /** Default: the pod's default container. */
+  readonly container?: string;
+  /** Seconds after which the command is killed; 0: never. Default: 0. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface ExecResult {
+  readonly stdout: Buffer;
+  readonly stderr: Buffer;
+  readonly exitCode: number;
+}
+
+export interface LogOptions extends Cancellable {
+  /** Default: the pod's default container. */
+  readonly container?: string;
+  /** Begin with the last so many lines. Default: at the beginning. */
+  readonly tail?: number;
+  /** Go on until the container has ended. Default: false. */
+  readonly follow?: boolean;
 }
 
 /** A pod that runs is not removed without force. */
@@ -150,6 +175,43 @@ export class PodSync {
   async podStatus(reference: string, { signal }: Cancellable = {}): Promise<PodStatus> {
     const { record } = findPod(await readAllPods(this.quietCalls(signal)), reference);
     return podStatus(record);
+  }
+
+  /**
+   * Runs a command in a container that runs (CRI ExecSync) and returns when it has ended.
+   *
+   * @throws PodLookupError; CriCallError, with DEADLINE_EXCEEDED when the command took longer than `timeoutSeconds`.
+   */
+  async exec(reference: string, command: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
+    const { signal, timeoutSeconds = 0 } = options;
+    const container = chooseContainer(await this.podStatus(reference, options), options.container);
+    if (container.state !== 'running' || container.id === undefined) {
+      throw new PodLookupError('not-found', `container ${container.name} of pod ${reference} is not running`);
+    }
+    const request = { containerId: container.id, cmd: [...command], timeout: BigInt(timeoutSeconds) };
+    // The runtime ends the command at its time; the call gets a moment more to say so.
+    const deadline = timeoutSeconds === 0 ? null : timeoutSeconds * 1000 + 5000;
+    return this.quietCalls(signal).runtime('execSync', container.name, request, deadline);
+  }
+
+  /**
+   * The records of a container's log. With `follow` until the container has ended.
+   *
+   * @throws PodLookupError; an error of the file system when the log is not on this machine.
+   */
+  async *logs(reference: string, options: LogOptions = {}): AsyncGenerator<LogRecord> {
+    const container = chooseContainer(await this.podStatus(reference, options), options.container);
+    if (container.logPath === undefined || container.id === undefined) {
+      throw new PodLookupError('not-found', `container ${container.name} of pod ${reference} has no log yet`);
+    }
+    const { id } = container;
+    const calls = this.quietCalls(options.signal);
+    yield* followLog(container.logPath, {
+      ...(options.tail === undefined ? {} : { tail: options.tail }),
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      follow: options.follow ?? false,
+      ended: () => hasEnded(calls, id),
+    });
   }
 
   /** All pods of the endpoint, whoever made them, by namespace and name. */

@@ -1,0 +1,30 @@
+#!/usr/bin/env -S node --max-semi-space-size=2
+import { connectCri } from '@criquet/cri-api';
+import { text } from 'node:stream/consumers';
+import { runCommand } from './program.js';
+
+const interruption = new AbortController();
+
+// The first signal asks for an orderly end, a second one does not wait for it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (interruption.signal.aborted) process.exit(130);
+    interruption.abort();
+  });
+}
+
+// `criquet pod logs … | head`: a reader that has enough is no error.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+}
+
+process.exitCode = await runCommand(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  signal: interruption.signal,
+  connect: connectCri,
+  readStdin: () => text(process.stdin),
+});

@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { write, type CommandContext } from '../command-context.js';
+import { CommandError, ExitCode } from '../exit-code.js';
+import { addClientOptions, openSession, type ClientOptions } from './client-options.js';
+
+interface ExecOptions extends ClientOptions {
+  readonly container?: string;
+  readonly stdin?: boolean;
+  readonly tty?: boolean;
+}
+
+/** `criquet pod exec POD -- COMMAND`. */
+export function addExecCommand(pod: Command, context: CommandContext): void {
+  const command = pod
+    .command('exec')
+    .description("run a command in a container (CRI ExecSync); exits with the command's exit code")
+    .argument('<POD>', 'NAME, NAMESPACE/NAME or the beginning of an id')
+    .argument('<COMMAND...>', 'the command and its arguments, after "--"')
+    .option('-c, --container <NAME>', "default: the pod's first container")
+    .option('-i, --stdin', 'not available yet')
+    .option('-t, --tty', 'not available yet')
+    .passThroughOptions();
+  addClientOptions(command).action((name: string, words: string[], _options: object, self: Command) =>
+    exec(name, words, self.optsWithGlobals<ExecOptions>(), context),
+  );
+}
+
+async function exec(name: string, command: readonly string[], options: ExecOptions, context: CommandContext): Promise<void> {
+  if (options.stdin || options.tty) {
+    const advice = 'use `crictl exec -it CONTAINER_ID` with a runtime that streams';
+    throw new CommandError(`interactive exec (-i, -t) is not available yet: ${advice}, or leave the flags out`, ExitCode.usage);
+  }
+  using session = openSession(options, context, { defaultTimeoutMs: 0 });
+  const timeoutMs = options.timeout ?? 0;
+  const result = await session.pods.exec(name, command, {
+    // The runtime kills the command at its time; cancelling the call would leave it running.
+    signal: context.signal,
+    timeoutSeconds: Math.ceil(timeoutMs / 1000),
+    ...(options.container === undefined ? {} : { container: options.container }),
+  });
+  await write(context.stdout, result.stdout);
+  await write(context.stderr, result.stderr);
+  if (result.exitCode !== 0) throw new CommandError('', result.exitCode);
+}
