@@ -20,7 +20,7 @@ export interface ContainerMountsInput {
  */
 export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   const { binds, cgroupSuperOptions } = input.requested;
-  const taken = new Set(binds.map(({ destination }) => posix.normalize(destination)));
+  const taken = new Set(binds.map(({ destination }) => posix.resolve('/', destination)));
   const base = [
     ...defaultMounts({ sysfsWritable: input.privileged }),
     cgroupMount({
@@ -46,10 +46,10 @@ function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): Sp
     bind(files.hostname, '/etc/hostname', mode),
     bind(files.resolvConf, '/etc/resolv.conf', mode),
     bind(files.shm, '/dev/shm', 'rw'),
-    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.join('/', containerPath), 'rw')),
+    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.resolve('/', containerPath), 'rw')),
   ];
 }
 
 function depth(mount: SpecMount): number {
-  return posix.normalize(mount.destination).split('/').length;
+  return posix.resolve('/', mount.destination).split('/').length;
 }

@@ -56,7 +56,7 @@ async function bindMount(
   if (mount.image !== undefined && mount.image.image !== '') {
     throw failedPrecondition(`${field}.image: image volumes are not available`);
   }
-  const destination = posix.join('/', mount.containerPath);
+  const destination = posix.resolve('/', mount.containerPath);
   if (mount.containerPath === '') throw invalidArgument(`${field}.container_path`, 'is empty');
   if (destination === '/') throw invalidArgument(`${field}.container_path`, 'a mount cannot replace the root directory');
   if (destination.includes('\0')) throw invalidArgument(`${field}.container_path`, 'holds a NUL byte');

@@ -116,11 +116,14 @@ function describe(field: string, path: string, error: unknown): unknown {
   return described;
 }
 
+const DANGLING = 'it is, or goes through, a symbolic link to something that does not exist';
+
 const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of it is not a directory',
   ENAMETOOLONG: 'its name is too long',
   ELOOP: 'its symbolic links go round in a circle',
-  EEXIST: 'it is a symbolic link to something that does not exist',
+  EEXIST: DANGLING,
+  ENOENT: DANGLING,
   EACCES: 'permission denied',
   EROFS: 'it does not exist, and the file system is read-only',
 };
