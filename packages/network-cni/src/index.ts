@@ -31,6 +31,7 @@ export {
   type PluginRunner,
 } from './plugin/plugin-runner.js';
 export { ProcessPluginRunner } from './plugin/process-plugin-runner.js';
+export type { PluginProcessLimits } from './plugin/plugin-process.js';
 export { pickPluginEnvironment } from './plugin/plugin-environment.js';
 
 // Network namespaces

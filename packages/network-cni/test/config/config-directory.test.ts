@@ -106,13 +106,15 @@ t.test('loads several lists when asked to, one by default', async (t) => {
 t.test('after close nothing is followed any more, and no timer is left', async (t) => {
   const dir = await scratch(t);
   await writeFile(join(dir, '1.conflist'), conflist('one'));
+  const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
   const directory = new ConfigDirectory({ dir, intervalMs: 20 });
   await directory.start();
   await directory.close();
+  t.equal(timers(), before);
   await writeFile(join(dir, '1.conflist'), conflist('two!'));
   await delay(100);
   t.equal(nameOf(directory.current()), 'one');
-  t.equal(process.getActiveResourcesInfo().includes('Timeout'), false);
 });
 
 t.test('concurrent refreshes share a look that began after them', async (t) => {
