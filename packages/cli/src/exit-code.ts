@@ -40,7 +40,9 @@ export function exitCodeOf(error: unknown): number {
   if (name === 'AbortError') return ExitCode.interrupted;
   if (name === 'ConfigError' || name === 'ManifestError') return ExitCode.usage;
   if (name === 'PodLookupError') return ExitCode.notFound;
-  if (error instanceof Error && error.cause instanceof CriCallError) return callExitCode(error.cause);
+  // A part of a sync: that an image is not found does not mean that the pod is not.
+  const deadline = error instanceof Error && error.cause instanceof CriCallError && error.cause.code === status.DEADLINE_EXCEEDED;
+  if (deadline) return ExitCode.timedOut;
   return ExitCode.failed;
 }
 

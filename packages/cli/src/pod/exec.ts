@@ -21,7 +21,7 @@ export function addExecCommand(pod: Command, context: CommandContext): void {
     .option('-t, --tty', 'not available yet')
     .passThroughOptions();
   addClientOptions(command).action((name: string, words: string[], _options: object, self: Command) =>
-    exec(name, words, self.optsWithGlobals<ExecOptions>(), context),
+    exec(name, words[0] === '--' ? words.slice(1) : words, self.optsWithGlobals<ExecOptions>(), context),
   );
 }
 

@@ -33,7 +33,8 @@ function parseCount(text: string): number {
 async function logs(name: string, options: LogsOptions, context: CommandContext): Promise<void> {
   using session = openSession(options, context, { defaultTimeoutMs: 0 });
   const { pods, signal } = session;
-  if (!options.allContainers) return print(pods, name, options.container, '', options, signal, context);
+  // Awaited here: the session ends with this function.
+  if (!options.allContainers) return await print(pods, name, options.container, '', options, signal, context);
   const { containers } = await pods.podStatus(name, { signal });
   const written = containers.filter((container) => container.logPath !== undefined);
   const printOne = (container: string) => print(pods, name, container, `[${container}] `, options, signal, context);

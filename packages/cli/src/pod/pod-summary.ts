@@ -6,6 +6,7 @@ import { formatTable } from '../output/table.js';
 export function statusWord(status: PodStatus): string {
   const init = status.containers.filter((container) => container.kind === 'init');
   const done = init.filter((container) => container.state === 'terminated' && container.exitCode === 0);
+  if (status.phase === 'Pending' && status.sandbox?.ready === false) return 'Stopped';
   if (status.phase === 'Pending' && done.length < init.length) return `Init:${done.length}/${init.length}`;
   if (status.phase === 'Succeeded') return 'Completed';
   if (status.phase === 'Failed') return 'Error';

@@ -1,4 +1,4 @@
-import { STEPS, type SyncEvent } from '@criquet/pod-sync';
+import { STEPS, type StepName, type SyncEvent } from '@criquet/pod-sync';
 import { formatDuration } from '../duration.js';
 
 const CALL_WIDTH = 20;
@@ -39,7 +39,7 @@ export class StepPrinter {
     this.line(step, `${label}${title}${needless ? ': nothing to do' : detail === '' ? '' : `: ${detail}`}`);
   }
 
-  private line(step: SyncEvent extends { step: infer S } ? S : string, text: string): void {
+  private line(step: StepName, text: string): void {
     if (step === 'compute') this.held.push(text);
     else this.print(text);
   }
@@ -53,7 +53,8 @@ export class StepPrinter {
 }
 
 function callLine(event: Extract<SyncEvent, { type: 'call' }>): string {
-  const target = event.target.length > TARGET_WIDTH ? `${event.target.slice(0, TARGET_WIDTH - 1)}…` : event.target;
+  // The end of an image's name tells more than its registry.
+  const target = event.target.length > TARGET_WIDTH ? `…${event.target.slice(1 - TARGET_WIDTH)}` : event.target;
   const outcome = event.error === undefined ? '' : `   FAILED: ${event.error.message}`;
   return `     ${event.call.padEnd(CALL_WIDTH)} ${target.padEnd(TARGET_WIDTH)} ${formatDuration(event.durationMs).padStart(9)}${outcome}`;
 }

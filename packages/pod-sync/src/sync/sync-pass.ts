@@ -50,8 +50,7 @@ class SyncPass {
     compute.report({ type: 'plan', idle });
     if (idle) return this.result(true);
 
-    // Step 2, or step 3 when the sandbox stays.
-    const killed = actions.killPod ? await this.killPod(actions, record) : await this.killSome(actions);
+    const killed = (await this.killPod(actions, record)) && (await this.killSome(actions));
     if (killed && (actions.createSandbox || !actions.killPod)) await this.startAll(actions, record);
     await this.collect(record);
     return this.result(false);
@@ -79,7 +78,12 @@ class SyncPass {
     }
   }
 
+  /** Step 2. @returns whether the pass may go on. */
   private async killPod(actions: PodActions, record: PodRecord): Promise<boolean> {
+    if (!actions.killPod) {
+      this.enter('kill-sandbox', '');
+      return true;
+    }
     const running = record.containers.filter((container) => container.state === 'running');
     const ready = record.sandboxes.filter((sandbox) => sandbox.ready);
     const calls = this.enter('kill-sandbox', record.sandboxes.length === 0 ? '' : actions.killReason);
@@ -93,10 +97,12 @@ class SyncPass {
     return done === true;
   }
 
+  /** Step 3; what step 2 killed already does not come here. */
   private async killSome(actions: PodActions): Promise<boolean> {
-    const calls = this.enter('kill-containers', actions.kill.map(({ record, reason }) => `${record.name}: ${reason}`).join('; '));
+    const kill = actions.killPod ? [] : actions.kill;
+    const calls = this.enter('kill-containers', kill.map(({ record, reason }) => `${record.name}: ${reason}`).join('; '));
     const done = await Promise.all(
-      actions.kill.map(({ record }) =>
+      kill.map(({ record }) =>
         this.attempt('KillContainerError', record.name, async () => {
           await killContainer(record, calls);
           return true;
