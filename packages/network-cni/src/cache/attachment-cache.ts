@@ -32,16 +32,23 @@ export class AttachmentCache {
     return this.#readFile(join(this.#results, fileName(networkName, containerId, ifName)));
   }
 
-  /** Every readable attachment, by file name; what cannot be read is passed over, so that it harms no other. */
-  async readAll(): Promise<CachedAttachment[]> {
+  /**
+   * Every readable attachment, or those of one container, by file name; what cannot be read is passed over, so that it harms no
+   * other.
+   */
+  async readAll(containerId?: string): Promise<CachedAttachment[]> {
     const names = await readdir(this.#results).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
     });
     const attachments: CachedAttachment[] = [];
     for (const name of names.sort()) {
+      if (containerId !== undefined && !name.includes(`-${containerId}-`)) continue;
       const attachment = await this.#readFile(join(this.#results, name));
-      if (attachment !== undefined) attachments.push(attachment);
+      // a name is ambiguous: `a-b` can be part of an id or of a network's name
+      if (attachment !== undefined && (containerId ?? attachment.attachment.containerId) === attachment.attachment.containerId) {
+        attachments.push(attachment);
+      }
     }
     return attachments;
   }

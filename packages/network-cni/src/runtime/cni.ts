@@ -189,9 +189,7 @@ export class Cni {
 
   /** What the cache holds, in the order of the file names; an attachment without `result` has an ADD that did not succeed. */
   async cachedAttachments(filter: { readonly containerId?: string } = {}): Promise<CachedAttachment[]> {
-    const { containerId } = filter;
-    const all = await this.#cache.readAll();
-    return containerId === undefined ? all : all.filter(({ attachment }) => attachment.containerId === containerId);
+    return this.#cache.readAll(filter.containerId);
   }
 
   /** One attachment of the cache; undefined when there is none that can be read, or a name is invalid. */

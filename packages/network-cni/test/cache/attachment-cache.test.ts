@@ -92,6 +92,17 @@ t.test('one file that cannot be read harms no other', async (t) => {
   t.notOk(all[1] && 'result' in all[1]);
 });
 
+t.test('attachments of one container, though names are ambiguous', async (t) => {
+  const cache = new AttachmentCache(t.testdir());
+  const list = listOf('1.0.0', ['bridge']);
+  await cache.write(list, attachmentOf({ containerId: 'a' }));
+  await cache.write(list, attachmentOf({ containerId: 'a', ifName: 'net1' }));
+  await cache.write(list, attachmentOf({ containerId: 'a-b' }));
+  await cache.write(list, attachmentOf({ containerId: 'x-a-y' }));
+  t.same((await cache.readAll('a')).map(({ attachment }) => [attachment.containerId, attachment.ifName]), [['a', 'eth0'], ['a', 'net1']]);
+  t.equal((await cache.readAll()).length, 4);
+});
+
 t.test('an absent directory holds nothing; one that cannot be read is an error', async (t) => {
   const dir = t.testdir({ file: '' });
   t.same(await new AttachmentCache(join(dir, 'absent')).readAll(), []);
