@@ -9,7 +9,7 @@ export interface ContainerdPaths {
 export interface CriPluginOptions {
   readonly hostsDir: string;
   readonly cniConfDir: string;
-  readonly cniBinDir: string;
+  readonly cniBinDirs: readonly string[];
   readonly sandboxImage: string;
 }
 
@@ -50,7 +50,7 @@ function criPluginConfig(cri: CriPluginOptions): string {
   [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
   [plugins.'io.containerd.cri.v1.runtime'.cni]
-    bin_dirs = ${toml([cri.cniBinDir])}
+    bin_dirs = ${toml(cri.cniBinDirs)}
     conf_dir = ${toml(cri.cniConfDir)}
 
 [plugins.'io.containerd.grpc.v1.cri']

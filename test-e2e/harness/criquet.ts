@@ -4,13 +4,13 @@ import { connectCri } from '@criquet/cri-api';
 import { Daemon, type DaemonExit } from './daemon.js';
 
 export interface CriquetOptions {
-  /** The checkout whose `scripts/criquet` runs. */
-  readonly checkout: string;
+  /** The `criquet` command. */
+  readonly program: string;
   /** Where its socket, state, files, configuration, log and pid file go. */
   readonly directory: string;
   readonly containerdSocket: string;
   readonly cniConfDir: string;
-  readonly cniBinDir: string;
+  readonly cniBinDirs: readonly string[];
   readonly hostsDir: string;
   /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
   readonly extraConfig?: string;
@@ -51,7 +51,7 @@ export class Criquet {
   async start(): Promise<void> {
     this.daemon = await Daemon.start({
       name: 'criquet',
-      program: join(this.options.checkout, 'scripts/criquet'),
+      program: this.options.program,
       args: ['serve', '--config', this.configFile, '--log-level', 'debug'],
       directory: this.options.directory,
       ready: async () => {
@@ -71,7 +71,7 @@ export class Criquet {
   }
 
   private config(): string {
-    const { containerdSocket, cniConfDir, cniBinDir, hostsDir, extraConfig } = this.options;
+    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, extraConfig } = this.options;
     const text = JSON.stringify;
     return `listen = ${text(this.endpoint)}
 state_dir = ${text(this.stateDir)}
@@ -82,7 +82,7 @@ address = ${text(`unix://${containerdSocket}`)}
 
 [cni]
 conf_dir = ${text(cniConfDir)}
-bin_dirs = [${text(cniBinDir)}]
+bin_dirs = ${text(cniBinDirs)}
 cache_dir = ${text(this.cniCacheDir)}
 
 [image]

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** A containerd to test on, named after its minor version. */
@@ -17,6 +17,8 @@ export interface Environment {
   readonly registryStorage: string;
   /** Below which every node's directory is made. */
   readonly root: string;
+  /** The `criquet` command under test; `CRIQUET_E2E_CRIQUET`, by default the checkout's `scripts/criquet`. */
+  readonly criquetProgram: string;
   /** The checkout. */
   readonly checkout: string;
 }
@@ -33,6 +35,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
   const containerd: Partial<Record<Engine, string>> = { '2.1': required('CRIQUET_E2E_CONTAINERD_21') };
   const newest = env.CRIQUET_E2E_CONTAINERD_24;
   if (newest !== undefined && newest !== '') containerd['2.4'] = newest;
+  const checkout = resolve(fileURLToPath(import.meta.url), '../../../..');
   return {
     containerd,
     tools: required('CRIQUET_E2E_TOOLS').split(':'),
@@ -40,7 +43,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
     registryProgram: required('CRIQUET_E2E_REGISTRY'),
     registryStorage: required('CRIQUET_E2E_IMAGES'),
     root: env.CRIQUET_E2E_ROOT ?? '/tmp',
-    checkout: resolve(fileURLToPath(import.meta.url), '../../../..'),
+    criquetProgram: env.CRIQUET_E2E_CRIQUET ?? join(checkout, 'scripts/criquet'),
+    checkout,
   };
 }
 

@@ -36,7 +36,7 @@ export interface NodeStateScope {
   readonly networkNames: readonly string[];
   /** Directory of host-local's reservations. */
   readonly reservations: string;
-  /** Cgroups below a directory of this name belong to the node. */
+  /** Cgroups below a directory of this name belong to the node; that directory itself is the caller's, not the runtime's. */
   readonly cgroupParent: string;
   /** Pids of the node's own daemons, which are not compared: a test may start them again. */
   readonly daemons: readonly number[];
@@ -49,7 +49,7 @@ export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
   const [processes, mounts, netns, links, cgroups, iptables, nftables, addresses, files, containerd, sockets] = await Promise.all([
     readProcesses(scope.directory, scope.daemons),
     readMounts((line) => line.includes(scope.directory)),
-    readNetnsPins(),
+    readMounts((line) => line.includes(' - nsfs ') && line.includes(scope.directory)),
     readLinks(scope.networkNames),
     readCgroups(scope.cgroupParent),
     readIptables(scope.networkNames),
@@ -104,11 +104,6 @@ async function readMounts(belongs: (line: string) => boolean): Promise<string[]>
   return lines.map((line) => line.split(' ')[4] ?? line).sort();
 }
 
-/** Namespaces pinned anywhere on the machine: a runtime that pins them outside its own directory is found too. */
-async function readNetnsPins(): Promise<string[]> {
-  return readMounts((line) => line.includes(' - nsfs '));
-}
-
 /** Links of pods on the node's bridge. The bridge itself stays: its plugin makes it once and never removes it. */
 async function readLinks(names: readonly string[]): Promise<string[]> {
   const { stdout } = await tryRun('ip', ['-json', 'link', 'show']);
@@ -122,9 +117,8 @@ async function readCgroups(parent: string): Promise<string[]> {
     for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
       if (!entry.isDirectory()) continue;
       const path = join(directory, entry.name);
-      const belongs = inside || entry.name.startsWith(parent);
-      if (belongs) found.push(path);
-      await descend(path, belongs);
+      if (inside) found.push(path);
+      await descend(path, inside || entry.name === parent || entry.name === `${parent}.slice`);
     }
   };
   await descend('/sys/fs/cgroup', false);
@@ -156,16 +150,17 @@ async function readAddresses(directory: string): Promise<string[]> {
   return names.filter((name) => name !== 'lock' && !name.startsWith('last_reserved_ip')).sort();
 }
 
+/** Everything below the directories but their own first level, which a runtime lays out once. */
 async function readFiles(directories: readonly string[]): Promise<string[]> {
   const found: string[] = [];
-  const descend = async (directory: string): Promise<void> => {
+  const descend = async (directory: string, top: boolean): Promise<void> => {
     for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
       const path = join(directory, entry.name);
-      found.push(path);
-      if (entry.isDirectory()) await descend(path);
+      if (!top || !entry.isDirectory()) found.push(path);
+      if (entry.isDirectory()) await descend(path, false);
     }
   };
-  for (const directory of directories) await descend(directory);
+  for (const directory of directories) await descend(directory, true);
   return found.sort();
 }
 

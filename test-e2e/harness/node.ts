@@ -71,7 +71,7 @@ export class TestNode {
       directory,
     });
     await writeRegistryHosts(hostsDir, this.registry.url);
-    const places = { cniConfDir: network.confDir, cniBinDir: environment.cniBinDir, hostsDir };
+    const places = { cniConfDir: network.confDir, cniBinDirs: [this.ownPluginDir, environment.cniBinDir], hostsDir };
     this.startedContainerd = await Containerd.start({
       binDir,
       tools: environment.tools,
@@ -80,7 +80,7 @@ export class TestNode {
     });
     if (options.runtime === 'criquet') {
       this.startedCriquet = await Criquet.start({
-        checkout: environment.checkout,
+        program: environment.criquetProgram,
         directory,
         containerdSocket: this.containerd.paths.socket,
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
@@ -108,6 +108,11 @@ export class TestNode {
   /** The CRI endpoint, `unix:///…`. */
   get endpoint(): string {
     return this.criquet?.endpoint ?? `unix://${this.containerd.paths.socket}`;
+  }
+
+  /** Directory of CNI plugins that a test brings itself; searched first. */
+  get ownPluginDir(): string {
+    return join(this.directory, 'own-plugins');
   }
 
   /** A CRI client of the endpoint; one for the node's life. */
@@ -186,6 +191,8 @@ export class TestNode {
       if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     });
     for (const cgroup of [...state.cgroups].reverse()) await tryRun('rmdir', [cgroup]);
+    for (const hierarchy of await readdir('/sys/fs/cgroup')) await tryRun('rmdir', [join('/sys/fs/cgroup', hierarchy, this.cgroupParent)]);
+    await tryRun('rmdir', [join('/sys/fs/cgroup', this.cgroupParent)]);
   }
 
   private scope(): NodeStateScope {
