@@ -20,16 +20,17 @@ function write(value: unknown): string | undefined {
   return `{${members.join(',')}}`;
 }
 
-/** A string (left as it is) or an integer of 16 digits and more. */
-const STRING_OR_WIDE = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g;
+/** A string or a number. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const INTEGER = /^-?\d+$/;
 
 /** @throws SyntaxError */
 export function parseWide(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   // Unguessable, so that no string of the document can pass for a number.
   const mark = `wide-integer:${randomUUID()}:`;
-  const marked = text.replace(STRING_OR_WIDE, (token) =>
-    token.startsWith('"') || Number.isSafeInteger(Number(token)) ? token : `"${mark}${token}"`,
+  const marked = text.replace(TOKEN, (token) =>
+    INTEGER.test(token) && !Number.isSafeInteger(Number(token)) ? `"${mark}${token}"` : token,
   );
   return JSON.parse(marked, (_key, value: unknown) =>
     typeof value === 'string' && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value,

@@ -17,11 +17,15 @@ export interface Containers {
   /** `list` record by record (ListStream). */
   stream(filters?: readonly string[], options?: CallOptions): AsyncIterable<ContainerRecord>;
   /**
-   * containerd insists on `runtime.name` and `spec`; a label (key and value together) has at most 4096 bytes.
+   * containerd insists on `runtime.name` and `spec`; a label (key and value together) has at most 4096 bytes, and one with an
+   * empty value is not kept.
    * @throws ContainerdError ALREADY_EXISTS, INVALID_ARGUMENT
    */
   create(record: NewContainer, options?: CallOptions): Promise<ContainerRecord>;
-  /** `fields`: any of `labels`, `labels.KEY`, `spec`, `extensions`, `extensions.KEY`, `image`, `snapshotkey`. */
+  /**
+   * `fields`: any of `labels`, `labels.KEY`, `spec`, `extensions`, `extensions.KEY`, `image`, `snapshotkey`. A label with an
+   * empty value is removed; an extension that is named but not given stays as an empty message.
+   */
   update(
     record: Partial<NewContainer> & { readonly id: string },
     fields: readonly string[],

@@ -58,9 +58,8 @@ export function containerHandlers(
         else if (path === 'extensions') updated.extensions = given.extensions;
         else {
           const name = path.slice('extensions.'.length);
-          const value = given.extensions[name];
-          const { [name]: _, ...others } = updated.extensions;
-          updated.extensions = value === undefined ? others : { ...others, [name]: value };
+          // One that is not given stays as an empty message.
+          updated.extensions = { ...updated.extensions, [name]: given.extensions[name] ?? { typeUrl: '', value: Buffer.alloc(0) } };
         }
       }
       validated(updated);

@@ -1,6 +1,9 @@
-import { EventsService } from '../gen/services/events/v1/events.js';
+import type { EventsService } from '../gen/services/events/v1/events.js';
 import type { Envelope } from '../gen/types/event.js';
 import { MessageQueue } from '../grpc/message-queue.js';
+import { toNanos } from '../grpc/timestamp.js';
+import { decodeEvent } from '../services/decode-event.js';
+import type { ContainerdEvent } from '../services/event-types.js';
 import { now } from './clock.js';
 import { parseFilters, type Fields } from './filters.js';
 import type { Handlers } from './serve.js';
@@ -16,9 +19,16 @@ interface Subscriber {
 
 /** The event exchange. */
 export class EventExchange {
-  /** All events so far. */
+  /** All events so far, as they went over the wire. */
   readonly history: Envelope[] = [];
   private readonly subscribers = new Set<Subscriber>();
+
+  /** All events so far, as a client decodes them. */
+  get decoded(): ContainerdEvent[] {
+    return this.history.map(({ timestamp, namespace, topic, event }) =>
+      decodeEvent({ timestamp: toNanos(timestamp), namespace, topic, event: event ?? { typeUrl: '', value: Buffer.alloc(0) } }),
+    );
+  }
 
   get subscriberCount(): number {
     return this.subscribers.size;

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { status, Server, ServerCredentials } from '@grpc/grpc-js';
+import { status, Server } from '@grpc/grpc-js';
 import { ContainersService } from '../gen/services/containers/v1/containers.js';
 import { ContentService } from '../gen/services/content/v1/content.js';
 import { DiffService } from '../gen/services/diff/v1/diff.js';
@@ -29,6 +29,7 @@ import { collectGarbage } from './garbage.js';
 import { imageHandlers, storeImage } from './images.js';
 import { defaultPlugins, introspectionHandlers, type FakePlugin } from './introspection.js';
 import { leaseHandlers } from './leases.js';
+import { listen, type Listener } from './listener.js';
 import { namespaceHandlers } from './namespaces.js';
 import { NamespaceState } from './namespace-state.js';
 import { serve } from './serve.js';
@@ -61,9 +62,9 @@ export class FakeContainerd {
   readonly events = new EventExchange();
   readonly tasks: TaskService;
   private readonly states = new Map<string, NamespaceState>();
-  private readonly streams = new StreamRegistry();
+  readonly streams = new StreamRegistry();
   private readonly snapshots: SnapshotStore;
-  private server: Server | undefined;
+  private listener: Listener | undefined;
 
   private constructor(
     readonly dir: string,
@@ -125,23 +126,15 @@ export class FakeContainerd {
     collectGarbage(this.state(namespace));
   }
 
-  /** Closes the socket and breaks every connection, as a crash of containerd does. Processes go on. */
+  /** Closes the socket and drops every connection, as a crash of containerd does. Processes go on. */
   stop(): void {
-    this.server?.forceShutdown();
-    this.server = undefined;
+    this.listener?.crash();
+    this.listener = undefined;
   }
 
   /** Serves again after `stop`, with everything that was there. */
   async listen(): Promise<void> {
-    await rm(this.address, { force: true });
-    const server = this.createServer();
-    await new Promise<void>((resolve, reject) => {
-      server.bindAsync(`unix://${this.address}`, ServerCredentials.createInsecure(), (error) => {
-        if (error) reject(error);
-        else resolve();
-      });
-    });
-    this.server = server;
+    this.listener = await listen(this.address, this.createServer());
   }
 
   /** Ends the server and all processes, and removes its files. */

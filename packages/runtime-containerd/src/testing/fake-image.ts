@@ -13,8 +13,10 @@ export interface FakeImageOptions {
   readonly platform?: { readonly os: string; readonly architecture: string; readonly variant?: string };
   /** Puts the manifest into an index. Default false. */
   readonly index?: boolean;
-  /** Bytes that pulling it seems to take. Default: the layer's. */
+  /** RFC 3339. Default: the start of 2024. */
   readonly created?: string;
+  /** A real layer, an uncompressed tar archive, for an image that goes to a real containerd. */
+  readonly layer?: Buffer;
 }
 
 export interface FakeImage {
@@ -32,9 +34,10 @@ export interface FakeImage {
 /** Builds an image of one layer. Two calls with equal options give the same digests. */
 export function fakeImage(options: FakeImageOptions = {}): FakeImage {
   const { config = { Cmd: ['/bin/sh'] }, files = {}, platform = { os: 'linux', architecture: 'amd64' } } = options;
-  // Not a real layer: the fake unpacks `files` instead.
-  const layer = blob(Buffer.from(`layer ${JSON.stringify(files)}`));
-  const diffId = sha256(Buffer.from(`unpacked ${JSON.stringify(files)}`));
+  // Without a real layer there is nothing to unpack: the fake lays out `files` instead.
+  const layer = blob(options.layer ?? Buffer.from(`layer ${JSON.stringify(files)}`));
+  const diffId = sha256(options.layer ?? Buffer.from(`unpacked ${JSON.stringify(files)}`));
+  const layerType = options.layer === undefined ? mediaTypes.ociLayerGzip : mediaTypes.ociLayer;
   const chain = chainId([diffId]);
   const document = { created: options.created ?? '2024-01-01T00:00:00Z', ...platform, config, rootfs: { type: 'layers', diff_ids: [diffId] } };
   const configBlob = blob(json(document));
@@ -42,7 +45,7 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
     schemaVersion: 2,
     mediaType: mediaTypes.ociManifest,
     config: { mediaType: mediaTypes.ociConfig, digest: configBlob.digest, size: configBlob.data.length },
-    layers: [{ mediaType: mediaTypes.ociLayerGzip, digest: layer.digest, size: layer.data.length }],
+    layers: [{ mediaType: layerType, digest: layer.digest, size: layer.data.length }],
   };
   const manifestBlob = blob(json(manifest), {
     'containerd.io/gc.ref.content.config': configBlob.digest,

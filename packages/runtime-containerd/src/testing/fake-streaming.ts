@@ -1,6 +1,7 @@
+import { status } from '@grpc/grpc-js';
 import { StreamInit, type StreamingService } from '../gen/services/streaming/v1/streaming.js';
 import type { Any } from '../gen/google/protobuf/any.js';
-import { alreadyExists, invalidArgument, notFound } from './fake-status.js';
+import { FakeStatus, invalidArgument, notFound } from './fake-status.js';
 import type { Handlers } from './serve.js';
 
 /** The server's side of a named stream. */
@@ -29,7 +30,7 @@ export class StreamRegistry {
         if (first.done) return;
         if (first.value.typeUrl !== 'containerd.services.streaming.v1.StreamInit') throw invalidArgument(`type URL ${first.value.typeUrl}`);
         const key = `${namespace}/${StreamInit.decode(first.value.value).id}`;
-        if (this.streams.has(key)) throw alreadyExists(`stream ${key}`);
+        if (this.streams.has(key)) throw new FakeStatus(status.UNKNOWN, 'already exists');
         await new Promise<void>((resolve) => {
           this.streams.set(key, { send, messages, end: resolve });
           signal.addEventListener('abort', () => resolve(), { once: true });

@@ -96,7 +96,7 @@ function checked(prefix: string, call: FakeCall): FakeCall {
 async function stream(
   control: CallControl,
   { recorded, call }: { recorded: RecordedCall; call: FakeCall },
-  wire: (ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>) & { destroy(error: Error): unknown },
+  wire: ServerWritableStream<unknown, unknown> | ServerDuplexStream<unknown, unknown>,
   work: (call: FakeCall) => Promise<void>,
 ): Promise<void> {
   try {
@@ -104,7 +104,8 @@ async function stream(
     await control.run(recorded, () => work(checked(prefix, call)));
     wire.end();
   } catch (error) {
-    wire.destroy(Object.assign(new Error('fake containerd'), statusOf(error)));
+    // The server's way to end a stream with a status; `destroy` would send none.
+    wire.emit('error', Object.assign(new Error('fake containerd'), statusOf(error)));
   }
 }
 

@@ -50,7 +50,7 @@ export function transferHandlers(parts: TransferParts): Handlers<typeof Transfer
 async function pull(parts: TransferParts, source: OCIRegistry, store: ImageStore, call: FakeCall, report: Report): Promise<void> {
   const { reference, resolver } = source;
   const state = parts.stateOf(call.namespace);
-  if (!/[:@][^/]+$/.test(reference)) throw invalidArgument(`reference ${reference} has neither tag nor digest`);
+  if (!/[:@][^/]+$/.test(reference)) throw new FakeStatus(status.UNKNOWN, 'failed to resolve image: object required');
   report(`Resolving from OCI Registry (${reference})`);
   const pullable = parts.registry.get(reference);
   const pause = (at: FakePullable['stall']) => (pullable?.stall === at ? stalled(parts.registry, call) : undefined);
