@@ -63,7 +63,8 @@ export class ContainerLog {
    */
   static async open(path: string | undefined, options: ContainerLogOptions = {}): Promise<ContainerLog> {
     const { maxLineBytes = DEFAULT_MAX_LINE_BYTES } = options;
-    if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < 1) throw new RangeError(`maxLineBytes: ${maxLineBytes} is below 1`);
+    if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < 1)
+      throw new RangeError(`maxLineBytes: ${maxLineBytes} is below 1`);
     return new ContainerLog(path === undefined ? undefined : await LogFile.open(path, options.onDrop), options);
   }
 

@@ -7,7 +7,8 @@ const NEWLINE = 10;
 /** Readable by the group, as the log files of containerd's CRI plugin. */
 const FILE_MODE = 0o640;
 /** A FIFO in the file's place must not hold the open for ever, nor a link lead elsewhere. */
-const OPEN_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const OPEN_FLAGS =
+  constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** What became of the records given to a file. */
 export interface LogFileStats {
@@ -126,7 +127,9 @@ async function openForAppend(path: string): Promise<FileHandle> {
       return open(path, OPEN_FLAGS, FILE_MODE);
     });
   } catch (error) {
-    const refused = failedPrecondition(`log file ${JSON.stringify(path)} cannot be opened: ${(error as NodeJS.ErrnoException).code}`);
+    const refused = failedPrecondition(
+      `log file ${JSON.stringify(path)} cannot be opened: ${(error as NodeJS.ErrnoException).code}`,
+    );
     refused.cause = error;
     throw refused;
   }

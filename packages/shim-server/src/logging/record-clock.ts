@@ -21,14 +21,16 @@ export class RecordClock {
   readonly bytes = new Uint8Array(30);
   private seconds = -1;
   private nanos = 0;
-  /** Wall clock minus monotonic clock, milliseconds. */
-  private offset = 0;
+  /** When both clocks were last compared, each in its own milliseconds. */
+  private wallBase: number;
+  private monotonicBase: number;
 
   constructor(
     private readonly wallMs: () => number = Date.now,
     private readonly monotonicMs: () => number = () => performance.now(),
   ) {
-    this.offset = wallMs() - monotonicMs();
+    this.wallBase = wallMs();
+    this.monotonicBase = monotonicMs();
   }
 
   /** Takes the time for the records to come. */
@@ -60,10 +62,18 @@ export class RecordClock {
   private now(): Instant {
     const wall = this.wallMs();
     const monotonic = this.monotonicMs();
-    if (Math.abs(monotonic + this.offset - wall) > MAX_DRIFT_MS) this.offset = wall - monotonic;
-    const ms = monotonic + this.offset;
-    const seconds = Math.floor(ms / 1000);
-    return { seconds, nanos: Math.min(Math.floor((ms - seconds * 1000) * 1e6), NANOS_PER_SECOND - 1) };
+    if (Math.abs(this.wallBase + monotonic - this.monotonicBase - wall) > MAX_DRIFT_MS) {
+      this.wallBase = wall;
+      this.monotonicBase = monotonic;
+    }
+    // Milliseconds since the epoch would leave a double no room for nanoseconds; since the second of the base they do.
+    const baseSeconds = Math.floor(this.wallBase / 1000);
+    const ms = this.wallBase - baseSeconds * 1000 + (monotonic - this.monotonicBase);
+    const more = Math.floor(ms / 1000);
+    return {
+      seconds: baseSeconds + more,
+      nanos: Math.min(Math.round((ms - more * 1000) * 1e6), NANOS_PER_SECOND - 1),
+    };
   }
 
   private set({ seconds, nanos }: Instant): void {

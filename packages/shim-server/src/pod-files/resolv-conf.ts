@@ -27,7 +27,10 @@ export function resolvConf(config: DNSConfig | undefined, nodeResolvConf: string
   checkWords('config.dns_config.searches', searches);
   checkWords('config.dns_config.options', options);
   if (searches.length > MAX_SEARCHES || searches.join(' ').length > MAX_SEARCH_CHARS) {
-    throw invalidArgument('config.dns_config.searches', `more than ${MAX_SEARCHES} entries or ${MAX_SEARCH_CHARS} characters`);
+    throw invalidArgument(
+      'config.dns_config.searches',
+      `more than ${MAX_SEARCHES} entries or ${MAX_SEARCH_CHARS} characters`,
+    );
   }
   const lines = [
     ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),

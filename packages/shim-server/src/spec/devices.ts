@@ -7,7 +7,15 @@ import { invalidArgument } from '../errors.js';
 import type { ResolvedDevices } from './inputs.js';
 
 /** Below `/dev`: file systems of their own, which every container gets new, and what LXD and udev keep there. */
-const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set(['pts', 'shm', 'fd', 'mqueue', '.lxc', '.lxd-mounts', '.udev']);
+const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set([
+  'pts',
+  'shm',
+  'fd',
+  'mqueue',
+  '.lxc',
+  '.lxd-mounts',
+  '.udev',
+]);
 /** The node's console is never a container's. */
 const SKIPPED_FILES: ReadonlySet<string> = new Set(['console']);
 
@@ -31,7 +39,9 @@ export async function resolveDevices(
   root = '/dev',
 ): Promise<ResolvedDevices> {
   const { privileged } = options;
-  const requested = await Promise.all(wanted.map((device, index) => requestedDevices(device, `config.devices[${index}]`)));
+  const requested = await Promise.all(
+    wanted.map((device, index) => requestedDevices(device, `config.devices[${index}]`)),
+  );
   const ofNode = privileged ? await devicesBelow(root, root) : [];
   const devices = new Map<string, LinuxDevice>();
   for (const device of [...requested.flatMap(({ devices: list }) => list), ...ofNode]) {
@@ -67,7 +77,8 @@ async function requestedDevices(device: Device, field: string): Promise<{ device
     const found = toDevice(stats, containerPath);
     if (found !== undefined) return { devices: [found], access };
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : String((error as Error).message);
+    const reason =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : String((error as Error).message);
     const described = invalidArgument(`${field}.host_path`, `${JSON.stringify(device.hostPath)} ${reason}`);
     described.cause = error;
     throw described;

@@ -1,5 +1,11 @@
 import type { ContainerConfig, PodSandboxConfig } from '@criquet/cri-api';
-import type { ImageRunConfig, LinuxDevice, LinuxDeviceCgroup, LinuxSeccomp, SpecMount } from '@criquet/runtime-containerd';
+import type {
+  ImageRunConfig,
+  LinuxDevice,
+  LinuxDeviceCgroup,
+  LinuxSeccomp,
+  SpecMount,
+} from '@criquet/runtime-containerd';
 import type { NodeFacts } from './node-facts.js';
 
 /** A process's identity with every name looked up; `additionalGids` is sorted, without repeats, and holds `gid`. */

@@ -34,11 +34,18 @@ const processProbe = new SourceProbe();
  * @throws INVALID_ARGUMENT or FAILED_PRECONDITION naming the mount (`config.mounts[i]…`) when its source is of no use, its
  * propagation needs a shared source that is not shared, or its options contradict one another; see `SourceProbe.resolve` too.
  */
-export async function prepareMounts(requested: readonly Mount[], options: PrepareMountsOptions = {}): Promise<PreparedMounts> {
+export async function prepareMounts(
+  requested: readonly Mount[],
+  options: PrepareMountsOptions = {},
+): Promise<PreparedMounts> {
   const mountInfo = await readMountInfo();
-  const binds = await Promise.all(requested.map((mount, index) => bindMount(mount, `config.mounts[${index}]`, mountInfo, options)));
+  const binds = await Promise.all(
+    requested.map((mount, index) => bindMount(mount, `config.mounts[${index}]`, mountInfo, options)),
+  );
   const propagations = binds.map(({ propagation }) => propagation);
-  const rootfsPropagation = propagations.includes('rshared') ? 'rshared' : propagations.find((mode) => mode === 'rslave');
+  const rootfsPropagation = propagations.includes('rshared')
+    ? 'rshared'
+    : propagations.find((mode) => mode === 'rslave');
   return {
     binds: binds.map(({ mount }) => mount),
     ...(rootfsPropagation && { rootfsPropagation }),
@@ -58,7 +65,8 @@ async function bindMount(
   }
   const destination = posix.resolve('/', mount.containerPath);
   if (mount.containerPath === '') throw invalidArgument(`${field}.container_path`, 'is empty');
-  if (destination === '/') throw invalidArgument(`${field}.container_path`, 'a mount cannot replace the root directory');
+  if (destination === '/')
+    throw invalidArgument(`${field}.container_path`, 'a mount cannot replace the root directory');
   if (destination.includes('\0')) throw invalidArgument(`${field}.container_path`, 'holds a NUL byte');
   const access = accessMode(mount, field, options.recursiveReadOnly === true);
   const source = await (options.probe ?? processProbe).resolve(`${field}.host_path`, mount.hostPath, options.signal);
@@ -84,7 +92,9 @@ function accessMode(mount: Mount, field: string, recursiveSupported: boolean): '
     throw invalidArgument(`${field}.recursive_read_only`, 'needs private propagation');
   }
   if (!recursiveSupported) {
-    throw failedPrecondition(`${field}.recursive_read_only: the runtime handler cannot make mounts read-only recursively`);
+    throw failedPrecondition(
+      `${field}.recursive_read_only: the runtime handler cannot make mounts read-only recursively`,
+    );
   }
   return 'rro';
 }
@@ -114,7 +124,10 @@ function propagationMode(mount: Mount, field: string, on: MountInfo | undefined)
 function extraOptions(mount: Mount, field: string): string[] {
   for (const option of mount.mountOptions) {
     if (!MOUNT_OPTIONS.includes(option)) {
-      throw invalidArgument(`${field}.mount_options`, `${JSON.stringify(option)} is not one of ${MOUNT_OPTIONS.join(', ')}`);
+      throw invalidArgument(
+        `${field}.mount_options`,
+        `${JSON.stringify(option)} is not one of ${MOUNT_OPTIONS.join(', ')}`,
+      );
     }
   }
   return [...new Set(mount.mountOptions)];

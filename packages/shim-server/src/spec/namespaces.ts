@@ -93,7 +93,8 @@ function refuseUserNamespace(field: string, options: UserNamespace | undefined):
   if (options.mode === NamespaceMode.POD) {
     throw failedPrecondition(`${field}.userns_options: user namespaces are not available`);
   }
-  if (options.mode !== NamespaceMode.NODE) throw invalidArgument(`${field}.userns_options.mode`, `unsupported mode ${options.mode}`);
+  if (options.mode !== NamespaceMode.NODE)
+    throw invalidArgument(`${field}.userns_options.mode`, `unsupported mode ${options.mode}`);
   if (options.uids.length + options.gids.length > 0) {
     throw invalidArgument(`${field}.userns_options`, 'mappings need mode POD');
   }

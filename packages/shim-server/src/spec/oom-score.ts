@@ -10,6 +10,7 @@ export const SANDBOX_OOM_SCORE_ADJ = -998;
  * @throws INVALID_ARGUMENT outside -1000 to 1000.
  */
 export function oomScoreAdj(field: string, wanted: bigint | number, node: { oomScoreAdjMin: number }): number {
-  if (wanted < -1000 || wanted > 1000) throw invalidArgument(field, `${wanted} is out of range, -1000 to 1000 is allowed`);
+  if (wanted < -1000 || wanted > 1000)
+    throw invalidArgument(field, `${wanted} is out of range, -1000 to 1000 is allowed`);
   return Math.max(Number(wanted), node.oomScoreAdjMin);
 }

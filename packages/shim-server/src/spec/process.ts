@@ -13,7 +13,8 @@ export const DEFAULT_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/
  */
 export function processArgs(config: Pick<ContainerConfig, 'command' | 'args'>, image: ImageRunConfig): string[] {
   const args = argv(config, image);
-  if (args.length === 0) throw invalidArgument('config.command', 'no command given, and the image has no entrypoint or cmd');
+  if (args.length === 0)
+    throw invalidArgument('config.command', 'no command given, and the image has no entrypoint or cmd');
   for (const arg of args) {
     if (arg.includes('\0')) throw invalidArgument('config.command', `argument ${JSON.stringify(arg)} holds a NUL byte`);
   }
@@ -46,7 +47,11 @@ export function processCwd(config: Pick<ContainerConfig, 'workingDir'>, image: I
  *
  * @throws INVALID_ARGUMENT for a CRI name that is empty or holds `=`, or a NUL byte in name or value.
  */
-export function processEnv(image: ImageRunConfig, envs: readonly KeyValue[], options: { hostname: string; tty: boolean }): string[] {
+export function processEnv(
+  image: ImageRunConfig,
+  envs: readonly KeyValue[],
+  options: { hostname: string; tty: boolean },
+): string[] {
   const env = new Map<string, string>();
   const set = (entry: string): void => {
     const split = entry.indexOf('=');

@@ -1,8 +1,4 @@
-import {
-  SupplementalGroupsPolicy,
-  type ContainerConfig,
-  type LinuxSandboxSecurityContext,
-} from '@criquet/cri-api';
+import { SupplementalGroupsPolicy, type ContainerConfig, type LinuxSandboxSecurityContext } from '@criquet/cri-api';
 import type { ImageRunConfig } from '@criquet/runtime-containerd';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import { checkId } from './id-range.js';
@@ -117,7 +113,8 @@ function wanted(field: string, text: string): Wanted {
 }
 
 function uidOf(user: Wanted, entry: PasswdEntry | undefined): number {
-  if (entry === undefined) throw invalidArgument(user.field, `user ${JSON.stringify(user.text)} is not in the image's /etc/passwd`);
+  if (entry === undefined)
+    throw invalidArgument(user.field, `user ${JSON.stringify(user.text)} is not in the image's /etc/passwd`);
   return databaseId('/etc/passwd', entry.name, entry.uid);
 }
 
@@ -128,7 +125,8 @@ function primaryGid(entry: PasswdEntry | undefined): number {
 
 function gidOf(group: Wanted, groups: readonly GroupEntry[]): number {
   const entry = groups.find(({ name }) => name === group.text);
-  if (entry === undefined) throw invalidArgument(group.field, `group ${JSON.stringify(group.text)} is not in the image's /etc/group`);
+  if (entry === undefined)
+    throw invalidArgument(group.field, `group ${JSON.stringify(group.text)} is not in the image's /etc/group`);
   return databaseId('/etc/group', entry.name, entry.gid);
 }
 

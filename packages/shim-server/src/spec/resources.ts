@@ -38,7 +38,9 @@ export function buildResources(
     ...(Object.keys(cpu).length > 0 && { cpu }),
     ...(Object.keys(memory).length > 0 && { memory }),
     ...(hugepageLimits.length > 0 && { hugepageLimits }),
-    ...(Object.keys(resources.unified).length > 0 && { unified: checkedUnified(`${field}.unified`, resources.unified) }),
+    ...(Object.keys(resources.unified).length > 0 && {
+      unified: checkedUnified(`${field}.unified`, resources.unified),
+    }),
   };
 }
 
@@ -55,7 +57,10 @@ function buildCpu(field: string, resources: LinuxContainerResources): LinuxCpu {
   }
   if (cpuQuota !== 0n) {
     if (cpuQuota !== -1n && cpuQuota < CPU_QUOTA_MIN) {
-      throw invalidArgument(`${field}.cpu_quota`, `${cpuQuota} is below ${CPU_QUOTA_MIN} microseconds (-1 is unlimited)`);
+      throw invalidArgument(
+        `${field}.cpu_quota`,
+        `${cpuQuota} is below ${CPU_QUOTA_MIN} microseconds (-1 is unlimited)`,
+      );
     }
     cpu.quota = toWideInteger(cpuQuota);
   }
@@ -76,7 +81,10 @@ function buildMemory(field: string, resources: LinuxContainerResources, node: Re
   if (swap < -1n) throw invalidArgument(swapField, `${swap} is negative (-1 is unlimited)`);
   if (swap > 0n && limit <= 0n) throw invalidArgument(swapField, 'needs a memory limit beside it');
   if (swap > 0n && swap < limit) {
-    throw invalidArgument(swapField, `${swap} is less than memory_limit_in_bytes (${limit}): it counts memory and swap together`);
+    throw invalidArgument(
+      swapField,
+      `${swap} is less than memory_limit_in_bytes (${limit}): it counts memory and swap together`,
+    );
   }
   const memory: LinuxMemory = {};
   if (limit !== 0n) memory.limit = toWideInteger(limit);

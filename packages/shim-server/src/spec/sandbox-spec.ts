@@ -61,8 +61,11 @@ export function buildSandboxSpec(input: SandboxSpecInput): RuntimeSpec {
     },
     root: { path: 'rootfs', readonly: true },
     // In the node's UTS namespace a host name would be the node's.
-    ...(!hostNetwork && config.hostname !== '' && { hostname: podHostname(config.hostname, hostNetwork, node.hostname) }),
-    mounts: [...defaultMounts({ sysfsWritable: false }), ...podMounts(input.files)],
+    ...(!hostNetwork &&
+      config.hostname !== '' && { hostname: podHostname(config.hostname, hostNetwork, node.hostname) }),
+    // A network namespace has one sysfs super block, and the first mount decides whether it can be written to at all: were it
+    // read-only here, a privileged container's /sys would be too.
+    mounts: [...defaultMounts({ sysfsWritable: context?.privileged === true }), ...podMounts(input.files)],
     annotations: { ...input.passthroughAnnotations, ...sandboxAnnotations(input.id, config, input.imageName ?? '') },
     linux: {
       sysctl: sandboxSysctls(config.linux?.sysctls ?? {}, { hostNetwork, hostIpc: hasHostIpc(config), node }),

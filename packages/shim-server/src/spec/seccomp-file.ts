@@ -15,7 +15,9 @@ const ACTIONS: readonly string[] = [
   'SCMP_ACT_LOG',
   'SCMP_ACT_NOTIFY',
 ];
-const OPERATORS: readonly string[] = ['NE', 'LT', 'LE', 'EQ', 'GE', 'GT', 'MASKED_EQ'].map((name) => `SCMP_CMP_${name}`);
+const OPERATORS: readonly string[] = ['NE', 'LT', 'LE', 'EQ', 'GE', 'GT', 'MASKED_EQ'].map(
+  (name) => `SCMP_CMP_${name}`,
+);
 
 /** Far above any real profile; the default one is 20 KB. */
 const MAX_BYTES = 1024 * 1024;
@@ -58,7 +60,9 @@ export async function loadSeccompProfile(field: string, path: string): Promise<L
   }
   const syscalls = profile['syscalls'] ?? [];
   if (!Array.isArray(syscalls)) throw wrong('syscalls');
-  result.syscalls = syscalls.map((entry: unknown, index) => parseSyscall(entry, (what) => wrong(`syscalls[${index}]${what}`)));
+  result.syscalls = syscalls.map((entry: unknown, index) =>
+    parseSyscall(entry, (what) => wrong(`syscalls[${index}]${what}`)),
+  );
   return result;
 }
 
@@ -101,7 +105,11 @@ function parseArg(entry: unknown, wrong: (what: string) => Error): LinuxSeccompA
     if (value === undefined) throw wrong(`.${key}`);
     return value;
   };
-  const result: LinuxSeccompArg = { index: required('index'), value: required('value'), op: op as LinuxSeccompArg['op'] };
+  const result: LinuxSeccompArg = {
+    index: required('index'),
+    value: required('value'),
+    op: op as LinuxSeccompArg['op'],
+  };
   const valueTwo = optionalInteger(arg['valueTwo'], () => wrong('.valueTwo'));
   if (valueTwo !== undefined) result.valueTwo = valueTwo;
   return result;

@@ -58,7 +58,9 @@ export class SourceProbe {
     const known = this.underWay.get(path);
     if (known !== undefined) return known.result;
     const now = performance.now();
-    const hanging = [...this.underWay].filter(([, { since }]) => now - since > this.hangingAfterMs).map(([name]) => name);
+    const hanging = [...this.underWay]
+      .filter(([, { since }]) => now - since > this.hangingAfterMs)
+      .map(([name]) => name);
     if (hanging.length >= this.maxHanging) {
       throw new ShimError(
         status.UNAVAILABLE,
@@ -75,9 +77,13 @@ export class SourceProbe {
   private async untilAborted<T>(field: string, path: string, result: Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal === undefined) return result;
     const gaveUp = (): ShimError =>
-      new ShimError(status.DEADLINE_EXCEEDED, `${field}: the file system of mount source ${JSON.stringify(path)} did not answer in time`, {
-        cause: signal.reason,
-      });
+      new ShimError(
+        status.DEADLINE_EXCEEDED,
+        `${field}: the file system of mount source ${JSON.stringify(path)} did not answer in time`,
+        {
+          cause: signal.reason,
+        },
+      );
     if (signal.aborted) throw gaveUp();
     let leave: (() => void) | undefined;
     const aborted = new Promise<never>((_, reject) => {

@@ -16,7 +16,10 @@ export interface SandboxSysctlOptions {
  *
  * @throws INVALID_ARGUMENT for a sysctl that is not the pod's own: it would change the node, or the runtime would fail.
  */
-export function sandboxSysctls(requested: Record<string, string>, options: SandboxSysctlOptions): Record<string, string> {
+export function sandboxSysctls(
+  requested: Record<string, string>,
+  options: SandboxSysctlOptions,
+): Record<string, string> {
   const result: Record<string, string> = {};
   if (!options.hostNetwork) {
     if (options.node.networkSysctls.unprivilegedPortStart) result['net.ipv4.ip_unprivileged_port_start'] = '0';

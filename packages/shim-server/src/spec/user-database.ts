@@ -13,12 +13,25 @@ export interface GroupEntry {
 }
 
 export function parsePasswd(text: string): PasswdEntry[] {
-  return lines(text).flatMap(([name = '', , uid, gid]) => (uid === undefined || gid === undefined ? [] : [{ name, uid, gid }]));
+  return lines(text).flatMap(([name = '', , uid, gid]) =>
+    uid === undefined || gid === undefined ? [] : [{ name, uid, gid }],
+  );
 }
 
 export function parseGroup(text: string): GroupEntry[] {
   return lines(text).flatMap(([name = '', , gid, members = '']) =>
-    gid === undefined ? [] : [{ name, gid, members: members.split(',').map((member) => member.trim()).filter(Boolean) }],
+    gid === undefined
+      ? []
+      : [
+          {
+            name,
+            gid,
+            members: members
+              .split(',')
+              .map((member) => member.trim())
+              .filter(Boolean),
+          },
+        ],
   );
 }
 

@@ -11,16 +11,19 @@ const request = (add: string[], drop: string[], ambient: string[] = []) => ({
   addAmbientCapabilities: ambient,
 });
 
-void t.test('without a request: the default set, effective, permitted and bounding; nothing inheritable or ambient', (t) => {
-  const sets = buildCapabilities(undefined, everything);
-  t.same(sets, {
-    bounding: DEFAULT_CAPABILITIES,
-    effective: DEFAULT_CAPABILITIES,
-    permitted: DEFAULT_CAPABILITIES,
-  });
-  t.equal(DEFAULT_CAPABILITIES.length, 14);
-  t.end();
-});
+void t.test(
+  'without a request: the default set, effective, permitted and bounding; nothing inheritable or ambient',
+  (t) => {
+    const sets = buildCapabilities(undefined, everything);
+    t.same(sets, {
+      bounding: DEFAULT_CAPABILITIES,
+      effective: DEFAULT_CAPABILITIES,
+      permitted: DEFAULT_CAPABILITIES,
+    });
+    t.equal(DEFAULT_CAPABILITIES.length, 14);
+    t.end();
+  },
+);
 
 void t.test('add and drop, with and without CAP_, in either case', (t) => {
   const { bounding } = buildCapabilities(request(['net_admin', 'CAP_SYS_TIME'], ['chown', 'CAP_KILL']), everything);
@@ -54,7 +57,10 @@ void t.test('a name that is no capability is refused on both lists', async (t) =
   const add = await errorOf(() => buildCapabilities(request(['NET_ADMINN'], []), everything));
   t.equal(add.code, status.INVALID_ARGUMENT);
   t.match(add.message, /add_capabilities: "NET_ADMINN"/);
-  t.match((await errorOf(() => buildCapabilities(request([], ['FOO']), everything))).message, /drop_capabilities: "FOO"/);
+  t.match(
+    (await errorOf(() => buildCapabilities(request([], ['FOO']), everything))).message,
+    /drop_capabilities: "FOO"/,
+  );
 });
 
 void t.test('privileged has all of the node whatever it drops', (t) => {

@@ -38,15 +38,27 @@ void t.test('device nodes, by link and by directory', async (t) => {
     plain,
   );
   t.same(devices[0], { path: '/dev/xvda', type: 'b', major: 259, minor: 300, fileMode: 0o640, uid: 0, gid: 0 });
-  t.same(devices.slice(1).map(({ path }) => path).sort(), ['/dev/all/disk', '/dev/all/null', '/dev/all/sub/tty']);
+  t.same(
+    devices
+      .slice(1)
+      .map(({ path }) => path)
+      .sort(),
+    ['/dev/all/disk', '/dev/all/null', '/dev/all/sub/tty'],
+  );
   t.same(rules[0], DENY);
   t.same(rules[1], { allow: true, type: 'b', major: 259, minor: 300, access: 'r' });
-  t.match(rules.find(({ minor, major }) => major === 1 && minor === 3), { allow: true, type: 'c', access: 'rwm' });
+  t.match(
+    rules.find(({ minor, major }) => major === 1 && minor === 3),
+    { allow: true, type: 'c', access: 'rwm' },
+  );
   t.equal(rules.length, 5);
 });
 
 void t.test('without a container path the device stays where it is; a place is taken once', async (t) => {
-  const { devices } = await resolveDevices([device({ hostPath: '/dev/zero' }), device({ hostPath: '/dev/null', containerPath: '/dev/zero' })], plain);
+  const { devices } = await resolveDevices(
+    [device({ hostPath: '/dev/zero' }), device({ hostPath: '/dev/null', containerPath: '/dev/zero' })],
+    plain,
+  );
   t.match(devices, [{ path: '/dev/zero', major: 1, minor: 5 }]);
   t.equal(devices.length, 1);
 });

@@ -59,5 +59,8 @@ void t.test('SELinux', async (t) => {
   });
   t.same(selinuxLabels('f', options({ user: 'u', role: 'r', type: 't' }), on).process, 'u:r:t:s0');
   t.same(selinuxLabels('f', options({ type: 't' }), { selinuxEnabled: false }), {});
-  t.match((await errorOf(() => selinuxLabels('f', options({ level: 'secret' }), { selinuxEnabled: false }))).message, /^f\.level/);
+  t.match(
+    (await errorOf(() => selinuxLabels('f', options({ level: 'secret' }), { selinuxEnabled: false }))).message,
+    /^f\.level/,
+  );
 });

@@ -15,7 +15,9 @@ const mount = (change: DeepPartial<Mount>): Mount => Mount.fromPartial({ contain
 void t.test('a source with symbolic links is resolved, the destination made absolute', async (t) => {
   const dir = realpathSync(t.testdir({ real: { f: '' } }));
   symlinkSync('real', join(dir, 'link'));
-  const prepared = await prepareMounts([mount({ hostPath: join(dir, 'link'), containerPath: 'data/', readonly: true })]);
+  const prepared = await prepareMounts([
+    mount({ hostPath: join(dir, 'link'), containerPath: 'data/', readonly: true }),
+  ]);
   t.same(prepared.binds, [
     { destination: '/data', type: 'bind', source: join(dir, 'real'), options: ['rbind', 'rprivate', 'ro'] },
   ]);
@@ -35,10 +37,18 @@ void t.test('sources that are of no use are named', async (t) => {
   symlinkSync('nowhere/else', join(dir, 'dangling'));
   symlinkSync('circle', join(dir, 'circle'));
   const cases: [DeepPartial<Mount>, number, RegExp][] = [
-    [{ hostPath: join(dir, 'file/below') }, status.INVALID_ARGUMENT, /config\.mounts\[1\]\.host_path: .*not a directory/],
+    [
+      { hostPath: join(dir, 'file/below') },
+      status.INVALID_ARGUMENT,
+      /config\.mounts\[1\]\.host_path: .*not a directory/,
+    ],
     [{ hostPath: join(dir, 'file/') }, status.INVALID_ARGUMENT, /not a directory/],
     [{ hostPath: join(dir, 'circle') }, status.INVALID_ARGUMENT, /circle/],
-    [{ hostPath: join(dir, 'dangling') }, status.FAILED_PRECONDITION, /a symbolic link to something that does not exist/],
+    [
+      { hostPath: join(dir, 'dangling') },
+      status.FAILED_PRECONDITION,
+      /a symbolic link to something that does not exist/,
+    ],
     [{ hostPath: join(dir, 'n'.repeat(300)) }, status.INVALID_ARGUMENT, /too long/],
     [{ hostPath: '' }, status.INVALID_ARGUMENT, /host_path: is empty/],
     [{ hostPath: 'relative' }, status.INVALID_ARGUMENT, /not an absolute path/],
@@ -49,7 +59,12 @@ void t.test('sources that are of no use are named', async (t) => {
     [{ hostPath: dir, mountOptions: ['suid'] }, status.INVALID_ARGUMENT, /mount_options: "suid"/],
     [{ hostPath: dir, recursiveReadOnly: true }, status.INVALID_ARGUMENT, /recursive_read_only: needs readonly/],
     [
-      { hostPath: dir, readonly: true, recursiveReadOnly: true, propagation: MountPropagation.PROPAGATION_BIDIRECTIONAL },
+      {
+        hostPath: dir,
+        readonly: true,
+        recursiveReadOnly: true,
+        propagation: MountPropagation.PROPAGATION_BIDIRECTIONAL,
+      },
       status.INVALID_ARGUMENT,
       /needs private propagation/,
     ],
@@ -68,7 +83,16 @@ void t.test('options of CRI and id mappings are passed on', async (t) => {
   const hostPath = realpathSync(t.testdir());
   const ids = [{ hostId: 100000, containerId: 0, length: 65536 }];
   const { binds } = await prepareMounts(
-    [mount({ hostPath, readonly: true, recursiveReadOnly: true, mountOptions: ['noexec', 'nodev', 'noexec'], uidMappings: ids, gidMappings: ids })],
+    [
+      mount({
+        hostPath,
+        readonly: true,
+        recursiveReadOnly: true,
+        mountOptions: ['noexec', 'nodev', 'noexec'],
+        uidMappings: ids,
+        gidMappings: ids,
+      }),
+    ],
     { recursiveReadOnly: true },
   );
   const mapped = [{ hostID: 100000, containerID: 0, size: 65536 }];
@@ -98,8 +122,13 @@ void t.test('R4 propagation: only from a source that takes part', async (t) => {
   sh('mount', '--bind', path('shared'), path('slave'));
   sh('mount', '--make-slave', path('slave'));
   mkdirSync(path('shared/sub'));
-  const prepare = (name: string, propagation: MountPropagation) => prepareMounts([mount({ hostPath: path(name), propagation })]);
-  const { PROPAGATION_BIDIRECTIONAL: both, PROPAGATION_HOST_TO_CONTAINER: into, PROPAGATION_PRIVATE: none } = MountPropagation;
+  const prepare = (name: string, propagation: MountPropagation) =>
+    prepareMounts([mount({ hostPath: path(name), propagation })]);
+  const {
+    PROPAGATION_BIDIRECTIONAL: both,
+    PROPAGATION_HOST_TO_CONTAINER: into,
+    PROPAGATION_PRIVATE: none,
+  } = MountPropagation;
 
   t.same((await prepare('shared/sub', both)).binds[0]?.options, ['rbind', 'rshared', 'rw']);
   t.equal((await prepare('shared', both)).rootfsPropagation, 'rshared');
@@ -108,7 +137,9 @@ void t.test('R4 propagation: only from a source that takes part', async (t) => {
   t.equal((await prepare('private', none)).rootfsPropagation, undefined);
   const refused = await errorOf(() => prepare('private', both));
   t.equal(refused.code, status.FAILED_PRECONDITION);
-  t.ok(refused.message.includes(`config.mounts[0].propagation: "${path('private')}" is on the mount "${path('private')}"`));
+  t.ok(
+    refused.message.includes(`config.mounts[0].propagation: "${path('private')}" is on the mount "${path('private')}"`),
+  );
   t.match((await errorOf(() => prepare('slave', both))).message, /which is not shared$/);
   t.match((await errorOf(() => prepare('private', into))).message, /not shared or a slave$/);
   const mixed = await prepareMounts([
@@ -135,20 +166,34 @@ void t.test('order: default file systems, then shallow destinations before deep 
   const all = ordered([bind('/data/a/b'), bind('/data')], { volumes: [{ containerPath: 'vol', hostPath: '/v' }] });
   t.same(
     all.map(({ destination }) => destination),
-    ['/proc', '/dev', '/dev/pts', '/dev/mqueue', '/sys', '/sys/fs/cgroup', '/data', '/vol', '/etc/hosts', '/etc/hostname']
-      .concat(['/etc/resolv.conf', '/dev/shm', '/data/a/b']),
+    [
+      '/proc',
+      '/dev',
+      '/dev/pts',
+      '/dev/mqueue',
+      '/sys',
+      '/sys/fs/cgroup',
+      '/data',
+      '/vol',
+      '/etc/hosts',
+      '/etc/hostname',
+    ].concat(['/etc/resolv.conf', '/dev/shm', '/data/a/b']),
   );
   t.match(all.find(({ destination }) => destination === '/sys')?.options, ['nosuid', 'noexec', 'nodev', 'ro']);
   t.end();
 });
 
 void t.test('a CRI mount replaces the default at its place, /dev everything below it', (t) => {
-  const destinations = (binds: string[]) => ordered(binds.map(bind)).map(({ destination, source }) => `${destination}=${source}`);
+  const destinations = (binds: string[]) =>
+    ordered(binds.map(bind)).map(({ destination, source }) => `${destination}=${source}`);
   const own = destinations(['/etc/hosts', '/etc/hostname/', '/etc/resolv.conf', '/dev/shm', '/sys/fs/cgroup']);
   for (const path of ['/etc/hosts', '/etc/hostname/', '/etc/resolv.conf', '/dev/shm', '/sys/fs/cgroup']) {
     t.ok(own.includes(`${path}=/src`));
   }
-  t.notOk(own.some((entry) => entry.includes('=/pod/')), 'none of the pod files is left');
+  t.notOk(
+    own.some((entry) => entry.includes('=/pod/')),
+    'none of the pod files is left',
+  );
   const dev = destinations(['/dev']);
   t.notOk(dev.some((entry) => entry.startsWith('/dev/pts') || entry.startsWith('/dev/mqueue')));
   t.ok(dev.includes('/dev/shm=/pod/shm'));
@@ -156,10 +201,19 @@ void t.test('a CRI mount replaces the default at its place, /dev everything belo
 });
 
 void t.test('privileged and read-only root', (t) => {
-  const options = (list: ReturnType<typeof ordered>, path: string) => list.find(({ destination }) => destination === path)?.options;
+  const options = (list: ReturnType<typeof ordered>, path: string) =>
+    list.find(({ destination }) => destination === path)?.options;
   const privileged = ordered([], { privileged: true, ownCgroupNamespace: false });
   t.ok(options(privileged, '/sys')?.includes('rw'));
-  t.same(options(privileged, '/sys/fs/cgroup'), ['nosuid', 'noexec', 'nodev', 'relatime', 'rw', 'nsdelegate', 'memory_recursiveprot']);
+  t.same(options(privileged, '/sys/fs/cgroup'), [
+    'nosuid',
+    'noexec',
+    'nodev',
+    'relatime',
+    'rw',
+    'nsdelegate',
+    'memory_recursiveprot',
+  ]);
   t.same(options(ordered([]), '/sys/fs/cgroup'), ['nosuid', 'noexec', 'nodev', 'relatime', 'ro']);
   const readonly = ordered([], { readonlyRootfs: true });
   t.same(options(readonly, '/etc/hosts'), ['rbind', 'rprivate', 'ro']);
@@ -177,7 +231,11 @@ void t.test('mountinfo', (t) => {
   ].join('\n');
   const mounts = parseMountInfo(text);
   t.equal(mounts.length, 3);
-  t.same(mounts[1], { mountPoint: '/mnt/a b', optionalFields: ['master:3', 'propagate_from:1'], superOptions: ['rw', 'size=1k'] });
+  t.same(mounts[1], {
+    mountPoint: '/mnt/a b',
+    optionalFields: ['master:3', 'propagate_from:1'],
+    superOptions: ['rw', 'size=1k'],
+  });
   t.same(mountOf('/mnt/a b/c', mounts)?.optionalFields, [], 'the last of several at one place');
   t.equal(mountOf('/mnt/a bc', mounts)?.mountPoint, '/');
   t.equal(mountOf('/x', []), undefined);

@@ -18,13 +18,16 @@ void t.test('sandbox: its own namespaces, the network pinned', async (t) => {
   t.match((await errorOf(() => sandboxNamespaces(sandboxConfig(), undefined))).message, /network/);
 });
 
-void t.test('sandbox: the node\'s namespaces, with the network also UTS', (t) => {
+void t.test("sandbox: the node's namespaces, with the network also UTS", (t) => {
   const node = withOptions({ network: NamespaceMode.NODE, pid: NamespaceMode.NODE, ipc: NamespaceMode.NODE });
   t.same(sandboxNamespaces(node, undefined), [{ type: 'mount' }]);
   t.end();
 });
 
-function forContainer(options: DeepPartial<NamespaceOption> | undefined, change: Partial<Parameters<typeof containerNamespaces>[0]> = {}) {
+function forContainer(
+  options: DeepPartial<NamespaceOption> | undefined,
+  change: Partial<Parameters<typeof containerNamespaces>[0]> = {},
+) {
   return containerNamespaces({
     sandboxConfig: sandboxConfig(),
     options: options && NamespaceOption.fromPartial(options),
@@ -52,13 +55,16 @@ void t.test('container: joins the pod', (t) => {
 void t.test('container: PID modes', async (t) => {
   const pid = (list: ReturnType<typeof forContainer>) => list.find(({ type }) => type === 'pid');
   t.same(pid(forContainer({ pid: NamespaceMode.CONTAINER })), { type: 'pid' });
-  t.same(pid(forContainer({ pid: NamespaceMode.TARGET, targetId: 'x' }, { targetPid: 77 })), { type: 'pid', path: '/proc/77/ns/pid' });
+  t.same(pid(forContainer({ pid: NamespaceMode.TARGET, targetId: 'x' }, { targetPid: 77 })), {
+    type: 'pid',
+    path: '/proc/77/ns/pid',
+  });
   t.match((await errorOf(() => forContainer({ pid: NamespaceMode.TARGET }))).message, /target_id/);
   t.match((await errorOf(() => forContainer({ pid: NamespaceMode.NODE }))).message, /\.pid: NODE needs/);
   t.match((await errorOf(() => forContainer({ pid: 9 as NamespaceMode }))).message, /unknown mode 9/);
 });
 
-void t.test('container: in a pod of the node\'s namespaces joins none', (t) => {
+void t.test("container: in a pod of the node's namespaces joins none", (t) => {
   const node = { network: NamespaceMode.NODE, pid: NamespaceMode.NODE, ipc: NamespaceMode.NODE };
   t.same(forContainer(node, { sandboxConfig: withOptions(node) }), [{ type: 'mount' }]);
   t.same(forContainer({}, { sandboxConfig: withOptions(node) }), [{ type: 'mount' }], 'POD is what the pod has');
@@ -79,6 +85,9 @@ void t.test('user namespaces are refused, NODE is the same as none', async (t) =
   t.equal((await errorOf(() => forContainer(pod))).code, status.FAILED_PRECONDITION);
   t.equal((await errorOf(() => sandboxNamespaces(withOptions(pod), '/x'))).code, status.FAILED_PRECONDITION);
   t.equal(forContainer({ usernsOptions: { mode: NamespaceMode.NODE } }).length, 5);
-  t.match((await errorOf(() => forContainer({ usernsOptions: { mode: NamespaceMode.NODE, uids: [mapping] } }))).message, /mappings/);
+  t.match(
+    (await errorOf(() => forContainer({ usernsOptions: { mode: NamespaceMode.NODE, uids: [mapping] } }))).message,
+    /mappings/,
+  );
   t.match((await errorOf(() => forContainer({ usernsOptions: { mode: NamespaceMode.TARGET } }))).message, /mode 3/);
 });

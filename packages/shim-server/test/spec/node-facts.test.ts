@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { readNodeFacts } from '../../src/spec/node-facts.js';
@@ -71,4 +71,18 @@ void t.test('security modules and privileges', async (t) => {
     networkSysctls: { unprivilegedPortStart: true, pingGroupRange: true },
   });
   t.equal(facts.capabilities.length, 41);
+});
+
+void t.test('cgroup v2: controllers, and swap by the first cgroup that has memory', async (t) => {
+  const unified = / (\/\S+) \S+ (?:\S+ )*- cgroup2 /.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1];
+  if (unified === undefined) return void t.comment('no cgroup v2 is mounted here');
+  const files = { 'proc/self/status': STATUS('0'), 'proc/self/cgroup': '0::/\n', 'sys/fs/x': '' };
+  const paths = tree(t.testdir(), files);
+  symlinkSync(unified, join(paths.sys, 'fs/cgroup'));
+  const facts = await readNodeFacts(paths);
+  t.equal(facts.cgroup, 'v2');
+  const real = readFileSync(join(unified, 'cgroup.controllers'), 'utf8').split(/\s+/).filter(Boolean);
+  t.same(facts.controllers, real);
+  t.type(facts.swapAccounting, 'boolean');
+  t.equal(facts.oomScoreAdjMin, 0);
 });

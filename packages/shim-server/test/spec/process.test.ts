@@ -42,7 +42,11 @@ void t.test('environment', async (t) => {
     t.end();
   });
   void t.test('CRI goes over the image, the image over the defaults, each name once', (t) => {
-    const env = processEnv({ Env: ['PATH=/image', 'A=1', 'HOSTNAME=h'] }, [kv('A', '2'), kv('B', 'x=y'), kv('B', '')], options);
+    const env = processEnv(
+      { Env: ['PATH=/image', 'A=1', 'HOSTNAME=h'] },
+      [kv('A', '2'), kv('B', 'x=y'), kv('B', '')],
+      options,
+    );
     t.same(env, ['PATH=/image', 'HOSTNAME=h', 'A=2', 'B=']);
     t.end();
   });
@@ -57,7 +61,10 @@ void t.test('environment', async (t) => {
   });
   void t.test('bad names and values are named, values never shown', async (t) => {
     t.match((await errorOf(() => processEnv({}, [kv('', 'x')], options))).message, /config\.envs\[0\]\.key/);
-    t.match((await errorOf(() => processEnv({}, [kv('ok', ''), kv('a=b', 'x')], options))).message, /config\.envs\[1\]\.key/);
+    t.match(
+      (await errorOf(() => processEnv({}, [kv('ok', ''), kv('a=b', 'x')], options))).message,
+      /config\.envs\[1\]\.key/,
+    );
     const error = await errorOf(() => processEnv({}, [kv('TOKEN', 'secret\0')], options));
     t.match(error.message, /config\.envs\[0\]\.value/);
     t.notMatch(error.message, /secret/);

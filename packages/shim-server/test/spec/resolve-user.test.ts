@@ -4,11 +4,18 @@ import { join } from 'node:path';
 import { SupplementalGroupsPolicy } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { resolveUser, sandboxUser, userNeedsRootfs, userRequest, type UserRequest } from '../../src/spec/resolve-user.js';
+import {
+  resolveUser,
+  sandboxUser,
+  userNeedsRootfs,
+  userRequest,
+  type UserRequest,
+} from '../../src/spec/resolve-user.js';
 import { containerConfig, errorOf, sandboxConfig } from './fixtures.js';
 
 const { Merge, Strict } = SupplementalGroupsPolicy;
-const PASSWD = 'root:x:0:0:root:/root:/bin/sh\n# comment\nalice:x:1000:1001:Alice:/home/alice:\nbad:x:4294967296:0::/:\nempty:x:::::\n';
+const PASSWD =
+  'root:x:0:0:root:/root:/bin/sh\n# comment\nalice:x:1000:1001:Alice:/home/alice:\nbad:x:4294967296:0::/:\nempty:x:::::\n';
 const GROUP = 'root:x:0:\nstaff:x:50:bob, alice\nalice:x:2000:alice\nhuge:x:4294967296:carol\nwheel:x:10:root\n';
 
 const request = (change: Partial<UserRequest>): UserRequest => ({
@@ -34,7 +41,11 @@ void t.test('who runs: CRI name, then CRI number, then the image, then root', as
   t.same(await user({ imageUser: ':staff' }), { uid: 0, gid: 50, additionalGids: [50] });
   t.same(await user({ imageUser: 'alice:' }), { uid: 1000, gid: 1001, additionalGids: [1001] });
   t.same(await user({ imageUser: 'alice', runAsUser: 7n }), { uid: 7, gid: 0, additionalGids: [0] });
-  t.same(await user({ runAsUsername: 'alice', runAsUser: 7n, runAsGroup: 8n }), { uid: 1000, gid: 8, additionalGids: [8] });
+  t.same(await user({ runAsUsername: 'alice', runAsUser: 7n, runAsGroup: 8n }), {
+    uid: 1000,
+    gid: 8,
+    additionalGids: [8],
+  });
   t.same(await user({ runAsUsername: '1000' }), { uid: 1000, gid: 1001, additionalGids: [1001] });
 });
 
@@ -45,15 +56,31 @@ void t.test('X5 group named as user: Merge gives what /etc/group says, Strict wh
     gid: 1001,
     additionalGids: [9, 50, 1001, 2000],
   });
-  t.same((await resolveUser(root, request({ runAsUser: 1000n }))).additionalGids, [50, 1001, 2000], 'a number is looked up');
-  t.same((await resolveUser(root, request({ imageUser: 'alice', supplementalGroups: [9n], policy: Strict }))).additionalGids, [9, 1001]);
+  t.same(
+    (await resolveUser(root, request({ runAsUser: 1000n }))).additionalGids,
+    [50, 1001, 2000],
+    'a number is looked up',
+  );
+  t.same(
+    (await resolveUser(root, request({ imageUser: 'alice', supplementalGroups: [9n], policy: Strict }))).additionalGids,
+    [9, 1001],
+  );
   t.same((await resolveUser(root, request({}))).additionalGids, [0, 10], "root's groups too");
 });
 
 void t.test('X1 user overflow: an error or exactly that id, never root', async (t) => {
   const root = rootfs();
   const code = async (change: Partial<UserRequest>) => (await errorOf(() => resolveUser(root, request(change)))).code;
-  for (const imageUser of ['2147483648', '4294967296:0', '4294967296', '-1', '1000:4294967296', '99999999999999999999', 'bad', 'empty']) {
+  for (const imageUser of [
+    '2147483648',
+    '4294967296:0',
+    '4294967296',
+    '-1',
+    '1000:4294967296',
+    '99999999999999999999',
+    'bad',
+    'empty',
+  ]) {
     t.equal(await code({ imageUser }), status.INVALID_ARGUMENT, imageUser);
   }
   for (const id of [2n ** 31n, 2n ** 32n, -1n]) {
@@ -63,12 +90,16 @@ void t.test('X1 user overflow: an error or exactly that id, never root', async (
     t.equal(await code({ runAsUsername: String(id) }), status.INVALID_ARGUMENT, `run_as_username ${id}`);
   }
   t.equal((await resolveUser(root, request({ runAsUser: 2n ** 31n - 1n }))).uid, 2147483647);
-  t.match((await errorOf(() => resolveUser(root, request({ imageUser: '0:huge', policy: Strict })))).message, /entry "huge": id 4294967296/);
+  t.match(
+    (await errorOf(() => resolveUser(root, request({ imageUser: '0:huge', policy: Strict })))).message,
+    /entry "huge": id 4294967296/,
+  );
 });
 
 void t.test('unknown names and wrong combinations are named', async (t) => {
   const root = rootfs();
-  const message = async (change: Partial<UserRequest>) => (await errorOf(() => resolveUser(root, request(change)))).message;
+  const message = async (change: Partial<UserRequest>) =>
+    (await errorOf(() => resolveUser(root, request(change)))).message;
   t.match(await message({ imageUser: 'nobody-here' }), /image config User: user "nobody-here" is not in/);
   t.match(await message({ runAsUsername: 'zoe' }), /run_as_username: user "zoe"/);
   t.match(await message({ imageUser: 'alice:nogroup' }), /group "nogroup" is not in/);
@@ -133,7 +164,14 @@ void t.test('a user database that is no plain file is refused and does not block
 
 void t.test('requests of containers and sandboxes', async (t) => {
   const config = containerConfig({
-    linux: { securityContext: { runAsUser: { value: 1n }, runAsGroup: { value: 2n }, supplementalGroups: [3n], supplementalGroupsPolicy: Strict } },
+    linux: {
+      securityContext: {
+        runAsUser: { value: 1n },
+        runAsGroup: { value: 2n },
+        supplementalGroups: [3n],
+        supplementalGroupsPolicy: Strict,
+      },
+    },
   });
   t.same(userRequest(config, { User: 'u' }), {
     imageUser: 'u',
@@ -146,10 +184,13 @@ void t.test('requests of containers and sandboxes', async (t) => {
   t.same(userRequest(containerConfig(), {}), request({}));
   const context = (change: object) => sandboxConfig({ linux: { securityContext: change } }).linux?.securityContext;
   t.same(sandboxUser(undefined), { uid: 0, gid: 0, additionalGids: [0] });
-  t.same(sandboxUser(context({ runAsUser: { value: 65535n }, runAsGroup: { value: 7n }, supplementalGroups: [9n, 1n] })), {
-    uid: 65535,
-    gid: 7,
-    additionalGids: [1, 7, 9],
-  });
+  t.same(
+    sandboxUser(context({ runAsUser: { value: 65535n }, runAsGroup: { value: 7n }, supplementalGroups: [9n, 1n] })),
+    {
+      uid: 65535,
+      gid: 7,
+      additionalGids: [1, 7, 9],
+    },
+  );
   t.match((await errorOf(() => sandboxUser(context({ runAsGroup: { value: 7n } })))).message, /needs run_as_user/);
 });

@@ -27,14 +27,19 @@ void t.test('CPU and cpuset', (t) => {
 void t.test('R5 swap', async (t) => {
   const limit = 64n * MIB;
   t.same(build({ memoryLimitInBytes: limit }).memory, { limit: Number(limit), swap: Number(limit) }, 'off by default');
-  t.same(build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: limit }).memory, { limit: Number(limit), swap: Number(limit) });
+  t.same(build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: limit }).memory, {
+    limit: Number(limit),
+    swap: Number(limit),
+  });
   t.same(build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: 2n * limit }).memory, {
     limit: Number(limit),
     swap: Number(2n * limit),
   });
   t.same(build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: -1n }).memory, { limit: Number(limit), swap: -1 });
   const absent = node({ swapAccounting: false });
-  t.same(build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: 2n * limit }, absent).memory, { limit: Number(limit) });
+  t.same(build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: 2n * limit }, absent).memory, {
+    limit: Number(limit),
+  });
   const less = await errorOf(() => build({ memoryLimitInBytes: limit, memorySwapLimitInBytes: limit - 1n }));
   t.equal(less.code, status.INVALID_ARGUMENT);
   t.match(less.message, /config\.linux\.resources\.memory_swap_limit_in_bytes.*less/);

@@ -12,7 +12,10 @@ import { containerConfig, errorOf, node, sandboxConfig } from './fixtures.js';
 type Context = NonNullable<NonNullable<Parameters<typeof containerConfig>[0]>['linux']>['securityContext'];
 
 const resolve = (context: Context, facts = node()) =>
-  resolveSeccomp({ securityContext: containerConfig({ linux: { securityContext: context } }).linux?.securityContext, node: facts });
+  resolveSeccomp({
+    securityContext: containerConfig({ linux: { securityContext: context } }).linux?.securityContext,
+    node: facts,
+  });
 
 /** What a profile answers to a call, arguments left out of account. */
 function allows(profile: LinuxSeccomp, name: string): boolean {
@@ -32,10 +35,14 @@ void t.test('which profile', async (t) => {
     undefined,
     'the message goes before the deprecated string',
   );
-  t.match((await errorOf(() => resolve({ seccompProfilePath: 'whatever' }))).message, /seccomp_profile_path: "whatever"/);
+  t.match(
+    (await errorOf(() => resolve({ seccompProfilePath: 'whatever' }))).message,
+    /seccomp_profile_path: "whatever"/,
+  );
   t.match((await errorOf(() => resolve({ seccomp: { profileType: 9 as ProfileType } }))).message, /unknown type 9/);
   t.match(
-    (await errorOf(() => resolve({ seccomp: { profileType: ProfileType.RuntimeDefault, localhostRef: '/x' } }))).message,
+    (await errorOf(() => resolve({ seccomp: { profileType: ProfileType.RuntimeDefault, localhostRef: '/x' } })))
+      .message,
     /localhost_ref/,
   );
 });
@@ -66,7 +73,11 @@ void t.test('X2 seccomp file missing: creation fails, closed', async (t) => {
       archMap: [{ architecture: 'docker only' }],
       syscalls: [
         { names: ['chmod'], action: 'SCMP_ACT_ERRNO', errnoRet: 1, comment: 'docker only' },
-        { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: 1, valueTwo: 2, op: 'SCMP_CMP_MASKED_EQ' }] },
+        {
+          names: ['clone'],
+          action: 'SCMP_ACT_ALLOW',
+          args: [{ index: 0, value: 1, valueTwo: 2, op: 'SCMP_CMP_MASKED_EQ' }],
+        },
       ],
     }),
     'bad.json': '{ "defaultAction": ',
@@ -82,7 +93,11 @@ void t.test('X2 seccomp file missing: creation fails, closed', async (t) => {
     listenerMetadata: 'm',
     syscalls: [
       { names: ['chmod'], action: 'SCMP_ACT_ERRNO', errnoRet: 1 },
-      { names: ['clone'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: 1, op: 'SCMP_CMP_MASKED_EQ', valueTwo: 2 }] },
+      {
+        names: ['clone'],
+        action: 'SCMP_ACT_ALLOW',
+        args: [{ index: 0, value: 1, op: 'SCMP_CMP_MASKED_EQ', valueTwo: 2 }],
+      },
     ],
   };
   t.same(await load(join(dir, 'good.json')), good);
@@ -133,7 +148,11 @@ void t.test('X2 a file that is JSON but no profile says where', async (t) => {
     Object.fromEntries(
       cases.map(([content], index) => [
         `${index}.json`,
-        JSON.stringify(Array.isArray(content) || Object.keys(content as object).length === 0 ? content : { defaultAction: 'SCMP_ACT_ALLOW', ...(content as object) }),
+        JSON.stringify(
+          Array.isArray(content) || Object.keys(content as object).length === 0
+            ? content
+            : { defaultAction: 'SCMP_ACT_ALLOW', ...(content as object) },
+        ),
       ]),
     ),
   );
@@ -166,9 +185,13 @@ void t.test('the default profile allows more to more capabilities', (t) => {
   ];
   for (const [name, capability] of needs) {
     t.notOk(allows(none, name), `${name} without`);
-    t.ok(allows(defaultSeccompProfile({ capabilities: [capability], arch: 'x64' }), name), `${name} with ${capability}`);
+    t.ok(
+      allows(defaultSeccompProfile({ capabilities: [capability], arch: 'x64' }), name),
+      `${name} with ${capability}`,
+    );
   }
-  for (const name of ['read', 'openat2', 'clone', 'futex_waitv', 'ptrace', 'socket', 'arch_prctl']) t.ok(allows(none, name), name);
+  for (const name of ['read', 'openat2', 'clone', 'futex_waitv', 'ptrace', 'socket', 'arch_prctl'])
+    t.ok(allows(none, name), name);
   for (const name of ['keyctl', 'add_key', 'kexec_load', 'swapon', 'io_uring_setup', 'userfaultfd', 'pivot_root']) {
     t.notOk(allows(none, name), name);
     t.notOk(allows(all, name), `${name} with every capability`);
@@ -179,29 +202,45 @@ void t.test('the default profile allows more to more capabilities', (t) => {
 void t.test('namespaces cannot be made by clone, and clone3 falls back', (t) => {
   const profile = defaultSeccompProfile({ capabilities: [], arch: 'x64' });
   // NEWNS|NEWCGROUP|NEWUTS|NEWIPC|NEWUSER|NEWPID|NEWNET of linux/sched.h.
-  const flags = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000].reduce((a, b) => a + b);
-  t.match(profile.syscalls?.find(({ names }) => names.includes('clone')), {
-    action: 'SCMP_ACT_ALLOW',
-    args: [{ index: 0, value: flags, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
-  });
-  t.match(profile.syscalls?.find(({ names }) => names.includes('clone3')), { action: 'SCMP_ACT_ERRNO', errnoRet: 38 });
+  const flags = [0x00020000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000].reduce(
+    (a, b) => a + b,
+  );
+  t.match(
+    profile.syscalls?.find(({ names }) => names.includes('clone')),
+    {
+      action: 'SCMP_ACT_ALLOW',
+      args: [{ index: 0, value: flags, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],
+    },
+  );
+  t.match(
+    profile.syscalls?.find(({ names }) => names.includes('clone3')),
+    { action: 'SCMP_ACT_ERRNO', errnoRet: 38 },
+  );
   const s390 = defaultSeccompProfile({ capabilities: [], arch: 's390x' });
   t.equal(s390.syscalls?.find(({ names }) => names.includes('clone'))?.args?.[0]?.index, 1);
   t.end();
 });
 
 void t.test('sockets: every family but ALG and VSOCK', (t) => {
-  const rules = defaultSeccompProfile({ capabilities: [], arch: 'x64' }).syscalls?.filter(({ names }) => names[0] === 'socket') ?? [];
+  const rules =
+    defaultSeccompProfile({ capabilities: [], arch: 'x64' }).syscalls?.filter(({ names }) => names[0] === 'socket') ??
+    [];
   const passes = (family: number): boolean =>
     rules.some(({ args }) =>
-      args?.every(({ value, op }) => (op === 'SCMP_CMP_LT' ? family < value : op === 'SCMP_CMP_GT' ? family > value : family === value)),
+      args?.every(({ value, op }) =>
+        op === 'SCMP_CMP_LT' ? family < value : op === 'SCMP_CMP_GT' ? family > value : family === value,
+      ),
     );
-  for (let family = 0; family <= 45; family += 1) t.equal(passes(family), family !== 38 && family !== 40, `AF ${family}`);
+  for (let family = 0; family <= 45; family += 1)
+    t.equal(passes(family), family !== 38 && family !== 40, `AF ${family}`);
   t.end();
 });
 
 void t.test('architectures', (t) => {
-  t.same(defaultSeccompProfile({ capabilities: [], arch: 'arm64' }).architectures, ['SCMP_ARCH_AARCH64', 'SCMP_ARCH_ARM']);
+  t.same(defaultSeccompProfile({ capabilities: [], arch: 'arm64' }).architectures, [
+    'SCMP_ARCH_AARCH64',
+    'SCMP_ARCH_ARM',
+  ]);
   t.equal(defaultSeccompProfile({ capabilities: [], arch: 'mips' }).architectures, undefined);
   t.end();
 });

@@ -2,7 +2,16 @@ import { NamespaceMode } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import { buildContainerSpec, buildSandboxSpec } from '../../src/spec/index.js';
-import { containerConfig, containerInput, errorOf, ID, node, SANDBOX_ID, sandboxConfig, sandboxInput } from './fixtures.js';
+import {
+  containerConfig,
+  containerInput,
+  errorOf,
+  ID,
+  node,
+  SANDBOX_ID,
+  sandboxConfig,
+  sandboxInput,
+} from './fixtures.js';
 
 void t.test('sandbox: the built-in pause', (t) => {
   const spec = buildSandboxSpec(sandboxInput());
@@ -64,12 +73,29 @@ void t.test('sandbox: what the pod sets', (t) => {
   t.equal(spec.process?.selinuxLabel, 'system_u:system_r:container_t:s0:c1');
   t.equal(spec.linux?.mountLabel, 'system_u:object_r:container_file_t:s0:c1');
   t.same(spec.linux?.seccomp, { defaultAction: 'SCMP_ACT_ERRNO' });
-  t.match(spec.mounts?.at(-1), { source: '/r', destination: '/etc/resolv.conf', options: ['rbind', 'ro', 'nosuid', 'nodev', 'noexec'] });
+  t.match(spec.mounts?.at(-1), {
+    source: '/r',
+    destination: '/etc/resolv.conf',
+    options: ['rbind', 'ro', 'nosuid', 'nodev', 'noexec'],
+  });
   t.end();
 });
 
-void t.test('N8 hostNetwork hostname: the node\'s name is never set', (t) => {
-  const config = sandboxConfig({ hostname: 'foo', linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } });
+void t.test('sandbox: /sys is writable in a privileged pod, so that a privileged container can have it so', (t) => {
+  const sysfs = (privileged: boolean) =>
+    buildSandboxSpec(
+      sandboxInput({ config: sandboxConfig({ linux: { securityContext: { privileged } } }) }),
+    ).mounts?.find(({ type }) => type === 'sysfs')?.options;
+  t.ok(sysfs(true)?.includes('rw'));
+  t.ok(sysfs(false)?.includes('ro'));
+  t.end();
+});
+
+void t.test("N8 hostNetwork hostname: the node's name is never set", (t) => {
+  const config = sandboxConfig({
+    hostname: 'foo',
+    linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } },
+  });
   const spec = buildSandboxSpec(sandboxInput({ config, netnsPath: undefined }));
   t.equal(spec.hostname, undefined);
   t.notOk(spec.linux?.namespaces?.some(({ type }) => type === 'uts' || type === 'network'));
@@ -81,17 +107,24 @@ void t.test('N8 hostNetwork hostname: the node\'s name is never set', (t) => {
 
 void t.test('sandbox: a configured image', async (t) => {
   const imageConfig = { Entrypoint: ['/p'], Cmd: ['-v'], Env: ['A=1'], WorkingDir: '/w' };
-  const spec = buildSandboxSpec(sandboxInput({ imageConfig, imageName: 'pause:3', user: { uid: 1, gid: 1, additionalGids: [1] } }));
+  const spec = buildSandboxSpec(
+    sandboxInput({ imageConfig, imageName: 'pause:3', user: { uid: 1, gid: 1, additionalGids: [1] } }),
+  );
   t.same(spec.process?.args, ['/p', '-v']);
   t.equal(spec.process?.cwd, '/w');
   t.ok(spec.process?.env?.includes('A=1'));
   t.equal(spec.process?.user.uid, 1);
   t.equal(spec.annotations?.['io.kubernetes.cri.podsandbox.image-name'], 'pause:3');
-  t.match((await errorOf(() => buildSandboxSpec(sandboxInput({ imageConfig: {} })))).message, /sandbox_image: .*no entrypoint/);
+  t.match(
+    (await errorOf(() => buildSandboxSpec(sandboxInput({ imageConfig: {} })))).message,
+    /sandbox_image: .*no entrypoint/,
+  );
 });
 
 void t.test('sandbox: a host name that the kernel would refuse', async (t) => {
-  const error = await errorOf(() => buildSandboxSpec(sandboxInput({ config: sandboxConfig({ hostname: 'x'.repeat(65) }) })));
+  const error = await errorOf(() =>
+    buildSandboxSpec(sandboxInput({ config: sandboxConfig({ hostname: 'x'.repeat(65) }) })),
+  );
   t.match(error.message, /config\.hostname/);
 });
 
@@ -149,7 +182,14 @@ void t.test('container: what it asks for', (t) => {
     }),
   );
   t.match(spec, {
-    process: { terminal: true, cwd: '/w', noNewPrivileges: true, oomScoreAdj: 5, apparmorProfile: 'mine', selinuxLabel: /:own_t:/ },
+    process: {
+      terminal: true,
+      cwd: '/w',
+      noNewPrivileges: true,
+      oomScoreAdj: 5,
+      apparmorProfile: 'mine',
+      selinuxLabel: /:own_t:/,
+    },
     root: { path: 'rootfs', readonly: true },
     annotations: { a: 'b' },
     linux: {

@@ -24,7 +24,9 @@ void t.test('the slash form counts too', (t) => {
 });
 
 void t.test('IPC sysctls in an IPC namespace of the pod', async (t) => {
-  t.match(sandboxSysctls({ 'kernel.shm_rmid_forced': '1', 'fs.mqueue.msg_max': '10' }, own), { 'kernel.shm_rmid_forced': '1' });
+  t.match(sandboxSysctls({ 'kernel.shm_rmid_forced': '1', 'fs.mqueue.msg_max': '10' }, own), {
+    'kernel.shm_rmid_forced': '1',
+  });
   const error = await errorOf(() => sandboxSysctls({ 'kernel.sem': '1' }, { ...own, hostIpc: true }));
   t.equal(error.code, status.INVALID_ARGUMENT);
 });
@@ -35,7 +37,13 @@ void t.test('what would change the node is refused by name', async (t) => {
     t.equal(error.code, status.INVALID_ARGUMENT);
     t.ok(error.message.startsWith(`config.linux.sysctls: "${name}"`), error.message);
   }
-  t.match((await errorOf(() => sandboxSysctls({ 'net.core.somaxconn': '1' }, { ...own, hostNetwork: true }))).message, /network/);
+  t.match(
+    (await errorOf(() => sandboxSysctls({ 'net.core.somaxconn': '1' }, { ...own, hostNetwork: true }))).message,
+    /network/,
+  );
   t.equal(sandboxSysctls({ 'kernel.domainname': 'x' }, own)['kernel.domainname'], 'x');
-  t.match((await errorOf(() => sandboxSysctls({ 'kernel.domainname': 'x' }, { ...own, hostNetwork: true }))).message, /node/);
+  t.match(
+    (await errorOf(() => sandboxSysctls({ 'kernel.domainname': 'x' }, { ...own, hostNetwork: true }))).message,
+    /node/,
+  );
 });
