@@ -42,5 +42,15 @@ export default tseslint.config(
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
     },
   },
+  {
+    // tap's own `test` and `t.test` return promises that the runner awaits.
+    files: ['**/*.test.ts'],
+    rules: {
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        { allowForKnownSafeCalls: [{ from: 'package', package: '@tapjs/test', name: ['test', 'teardown'] }, { from: 'package', package: 'tap', name: 'test' }] },
+      ],
+    },
+  },
   ...importDirections,
 );

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import { ContainerLog, prepareLogDirectory } from '../logging/index.js';
@@ -17,7 +17,7 @@ interface LiveIo {
 }
 
 /** The standard streams of running containers: FIFOs on containerd's side, the CRI log on the kubelet's. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ContainerIo {
   private readonly live = new Map<string, LiveIo>();
 

@@ -1,5 +1,5 @@
 import { isNotFound, isTaskGone, type Containerd } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { inStep } from '../steps/step-error.js';
 import { Token, type Containers } from '../tokens.js';
@@ -9,7 +9,7 @@ import { ContainerStopper } from './container-stopper.js';
 import { ContainerWatch } from './container-watch.js';
 
 /** Removes containers, ending what runs first. Every part succeeds when it is done already; the record goes last. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ContainerRemover {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,

@@ -1,7 +1,7 @@
 import { readlink } from 'node:fs/promises';
 import { NamespaceMode, type ContainerConfig } from '@criquet/cri-api';
 import type { Containerd, RuntimeSpec } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
@@ -19,7 +19,7 @@ import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Containers } from '../tokens.js';
 
 /** Makes runtime specs: first what has to be looked up on the node, then the spec itself, once the user is known. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ContainerSpecs {
   constructor(
     @inject(Token.NodeFacts) private readonly node: NodeFacts,

@@ -1,6 +1,6 @@
 import type { ContainerStatusRequest, ContainerStatusResponse } from '@criquet/cri-api';
 import { decodeSpec, type Containerd } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex } from '../image/image-index.js';
 import { verboseJson } from '../grpc/verbose-json.js';
@@ -9,7 +9,7 @@ import { Token, type Containers } from '../tokens.js';
 import { containerStatus } from './container-message.js';
 
 /** CRI ContainerStatus; verbose adds `info`, a JSON text with the process, the snapshot and the runtime spec. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class GetContainerStatus {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,

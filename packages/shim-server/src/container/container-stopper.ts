@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ShimError } from '../errors.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -25,7 +25,7 @@ interface Stop {
  * Ends containers: the stop signal once, then SIGKILL at the earliest deadline that any caller gave. A stop goes on when its
  * caller goes away.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ContainerStopper {
   private readonly stops = new Map<string, Stop>();
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
@@ -25,7 +25,7 @@ interface Watched {
  * Waits for each running container's end, then in this order: the rest of its output into the log, the exit into the record,
  * the task away. A daemon killed between any two finds the rest to do at its next start.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ContainerWatch {
   private readonly watched = new Map<string, Watched>();
   private readonly ended = new AbortController();

@@ -1,7 +1,7 @@
 import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
 import { encodeSpec, isNotFound, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -28,7 +28,7 @@ import { validateContainerConfig } from './validate-container-config.js';
 import { userRequest, type ResolvedUser } from '../spec/index.js';
 
 /** CRI CreateContainer: the record, the container's own layer over its image, and the runtime spec. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class CreateContainer {
   private readonly creations = new Creations();
 

@@ -12,7 +12,7 @@ import {
   type SpecProcess,
 } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -28,7 +28,7 @@ import { CapturedOutput } from './captured-output.js';
 const DRAIN_MS = 1_000;
 
 /** CRI ExecSync: runs a command in a running container and answers with its output and exit code. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ExecSync {
   constructor(
     @inject(Token.Config) private readonly config: CriquetConfig,

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { withMountedSnapshot } from '../runtime/mounted-snapshot.js';
 import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
@@ -14,7 +14,7 @@ const MAX_KEPT = 1_000;
  * Who a container runs as. The names are looked up in the root file system, which for a container that has not run yet is its
  * image: one look an image and request is enough.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ImageUsers {
   private readonly kept = new Map<string, ResolvedUser>();
 

@@ -1,5 +1,5 @@
 import type { ContainerFilter, ListContainersRequest, ListContainersResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { matchesLabels } from '../state/label-selector.js';
@@ -7,7 +7,7 @@ import { Token, type Containers } from '../tokens.js';
 import { containerMessage, containerState } from './container-message.js';
 
 /** CRI ListContainers: answered from the index, never from a shim. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ListContainers {
   constructor(@inject(Token.Containers) private readonly containers: Containers) {}
 

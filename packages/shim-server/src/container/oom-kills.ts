@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from '../runtime/event-stream.js';
 import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
@@ -10,7 +10,7 @@ import { Token } from '../tokens.js';
  * outlives the process until the task is deleted, so the answer is there before the first reader of the exit code. containerd's
  * event says the same, though it may come later.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class OomKills {
   private readonly announced = new Set<string>();
 

@@ -1,12 +1,12 @@
 import type { RemoveContainerRequest, RemoveContainerResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerRemover } from './container-remover.js';
 
 /** CRI RemoveContainer: a running container is ended first; removing what is gone succeeds. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class RemoveContainer {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,

@@ -1,12 +1,12 @@
 import type { ReopenContainerLogRequest, ReopenContainerLogResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 
 /** CRI ReopenContainerLog: after a rotation; the new file exists when the call returns. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ReopenContainerLog {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,

@@ -2,7 +2,7 @@ import type { StartContainerRequest, StartContainerResponse } from '@criquet/cri
 import { status } from '@grpc/grpc-js';
 import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -27,7 +27,7 @@ const START_ERROR_CODE = 128;
 const TRANSPORT_FAILURES = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]);
 
 /** CRI StartContainer: log and FIFOs, then the task. A container that cannot be started has exited with StartError. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class StartContainer {
   constructor(
     @inject(Token.Config) private readonly config: CriquetConfig,

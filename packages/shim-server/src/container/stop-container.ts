@@ -1,12 +1,12 @@
 import type { StopContainerRequest, StopContainerResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerStopper } from './container-stopper.js';
 
 /** CRI StopContainer: the stop signal, SIGKILL after the timeout. One that is unknown or has exited is stopped. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class StopContainer {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,

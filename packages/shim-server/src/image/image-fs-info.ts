@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { FilesystemUsage, ImageFsInfoRequest, ImageFsInfoResponse } from '@criquet/cri-api';
 import { isNotFound, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { unixNanos } from '../state/clock.js';
@@ -11,7 +11,7 @@ import { Token } from '../tokens.js';
 const MAX_AGE_MS = 10_000;
 
 /** CRI ImageFsInfo: the snapshotter's file system, which holds images and containers alike. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ImageFsInfo {
   private latest: { readonly at: number; readonly usage: Promise<FilesystemUsage> } | undefined;
 

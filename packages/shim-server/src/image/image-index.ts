@@ -1,6 +1,6 @@
 import { isNotFound, resolveImage, type Containerd, type ImageConfig, type ImageRecord } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from '../runtime/event-stream.js';
 import { Token } from '../tokens.js';
 import { asImageId, formatReference, repository, tryParseReference } from './reference.js';
@@ -29,7 +29,7 @@ type Resolved = Pick<IndexedImage, 'id' | 'size' | 'config' | 'chainId'> & { rea
  * The images of this node, by containerd's records and kept up to date by its events, whoever made or removed the image. A record
  * whose content is not whole is not shown: a new pull heals it.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ImageIndex {
   /** By the name of the containerd record. */
   private readonly byName = new Map<string, Resolved>();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuthConfig } from '@criquet/cri-api';
 import { isAlreadyExists, isNotFound, leaseExpireLabel, type Containerd } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
 import { inStep } from '../steps/step-error.js';
@@ -27,7 +27,7 @@ export interface Pull {
 const LEASE_HOURS = 24;
 
 /** Pulls images through containerd's Transfer service and names them as CRI runtimes do: by tag, by digest, by id. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ImagePuller {
   private readonly slots: PullSlots;
 

@@ -1,5 +1,5 @@
 import type { ImageStatusRequest, ImageStatusResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { verboseJson } from '../grpc/verbose-json.js';
@@ -7,7 +7,7 @@ import { ImageIndex } from './image-index.js';
 import { imageMessage } from './image-message.js';
 
 /** CRI ImageStatus: an image that is not there is an empty reply, not an error. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ImageStatus {
   constructor(@inject(ImageIndex) private readonly images: ImageIndex) {}
 

@@ -1,11 +1,11 @@
 import type { ListImagesRequest, ListImagesResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex } from './image-index.js';
 import { imageMessage } from './image-message.js';
 
 /** CRI ListImages; a filter names one image in any form. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ListImages {
   constructor(@inject(ImageIndex) private readonly images: ImageIndex) {}
 

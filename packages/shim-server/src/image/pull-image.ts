@@ -1,5 +1,5 @@
 import type { PullImageRequest, PullImageResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
@@ -7,7 +7,7 @@ import { isPinned } from './image-labels.js';
 import { ImagePuller } from './image-puller.js';
 
 /** CRI PullImage; the answer is the image's id. A pull ends when its caller goes away. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class PullImage {
   constructor(
     @inject(ImagePuller) private readonly puller: ImagePuller,

@@ -1,13 +1,13 @@
 import type { RemoveImageRequest, RemoveImageResponse } from '@criquet/cri-api';
 import { isNotFound, type Containerd } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { Token } from '../tokens.js';
 import { ImageIndex } from './image-index.js';
 
 /** CRI RemoveImage: by whatever reference, the image goes with all its names. A container made from it keeps its layers. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class RemoveImage {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,

@@ -8,7 +8,7 @@ import {
   type TaskOomEvent,
 } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { Token } from '../tokens.js';
 
 /** What is listened to; containerd's filter language, alternatives. */
@@ -26,7 +26,7 @@ interface EventMap {
 }
 
 /** containerd's events of this namespace, subscribed to for as long as the daemon lives. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class EventStream extends EventEmitter<EventMap> {
   private readonly ended = new AbortController();
   private running: Promise<void> | undefined;
@@ -54,6 +54,8 @@ export class EventStream extends EventEmitter<EventMap> {
     const filters = TOPICS.map((topic) => `topic=="${topic}",namespace=="${namespace}"`);
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       try {
+        // A subscription is not acknowledged; this tells whether anybody is there to take it.
+        await this.containerd.version.get({ signal });
         const events = this.containerd.events.subscribe(filters, { signal });
         this.emit('resync');
         for await (const envelope of events) {

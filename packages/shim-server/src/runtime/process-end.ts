@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isTaskGone, type Containerd, type TaskExitEvent } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from './event-stream.js';
 import { unixNanos } from '../state/clock.js';
 import { Token } from '../tokens.js';
@@ -29,7 +29,7 @@ const LONGEST_PAUSE_MS = 2_000;
  * Waits for the end of a process: on the task itself, and beside it for containerd's exit event, which is all
  * there is when a shim was killed. A restart of containerd is waited out.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ProcessEnd {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,

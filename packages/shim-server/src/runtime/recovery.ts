@@ -1,6 +1,6 @@
 import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerIo } from '../container/container-io.js';
 import { ContainerRemover } from '../container/container-remover.js';
 import { ContainerWatch } from '../container/container-watch.js';
@@ -23,7 +23,7 @@ const OBJECT_TIMEOUT_MS = 5_000;
  * Rebuilds the index from containerd at start: every object alone, so that a broken or hanging one hurts no other. What was
  * half made is taken back, what runs is watched and read again, what ended meanwhile gets its true exit code.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class Recovery {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,

@@ -1,5 +1,5 @@
 import { runcOptions, runtimeOptions, type ContainerRuntime } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig, RuntimeHandlerConfig } from '../config/index.js';
 import { invalidArgument } from '../errors.js';
 import type { NodeFacts } from '../spec/index.js';
@@ -17,7 +17,7 @@ export interface RuntimeHandler {
 }
 
 /** The runtime handlers of the configuration by the name pods ask for. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class RuntimeHandlers {
   private readonly handlers: ReadonlyMap<string, RuntimeHandler>;
   private readonly defaultName: string;

@@ -1,7 +1,7 @@
 import { isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
 import type { Cni, ConfigDirectory } from '@criquet/network-cni';
 import type { RuntimeCondition, StatusRequest, StatusResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
@@ -14,7 +14,7 @@ import { RuntimeHandlers } from './runtime-handlers.js';
 const PROBE_MS = 2_000;
 
 /** CRI Status: whether containerd answers and whether pods can get a network. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class RuntimeStatus {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,

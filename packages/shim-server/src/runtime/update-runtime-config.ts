@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { confTemplateValues, renderConfTemplate, writeConfList, type ConfigDirectory } from '@criquet/network-cni';
 import type { UpdateRuntimeConfigRequest, UpdateRuntimeConfigResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -14,7 +14,7 @@ const RENDERED_FILE = '10-criquet.conflist';
  * CRI UpdateRuntimeConfig: the kubelet tells the node's pod CIDR. With `cni.conf_template` set a network configuration is rendered
  * from it, unless somebody else's configuration is there already.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class UpdateRuntimeConfig {
   constructor(
     @inject(Token.Config) private readonly config: CriquetConfig,

@@ -1,5 +1,5 @@
 import type { VersionRequest, VersionResponse } from '@criquet/cri-api';
-import { singleton } from 'tsyringe';
+import { Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 
 /** This release of criquet; the packages' versions follow it. */
@@ -9,7 +9,7 @@ export const CRIQUET_VERSION = '0.1.0';
 const KUBELET_API_VERSION = '0.1.0';
 
 /** CRI Version. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class Version {
   readonly handle: UnaryCall<VersionRequest, VersionResponse> = () =>
     Promise.resolve({

@@ -5,14 +5,14 @@ import {
   type PodSandbox,
   type PodSandboxFilter,
 } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { matchesLabels } from '../state/label-selector.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
 
 /** CRI ListPodSandbox: answered from the index, never from a shim. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class ListPodSandbox {
   constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {}
 

@@ -1,5 +1,5 @@
 import { isNotFound, isTaskGone, type Containerd, type Mount } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { ProcessEnd } from '../runtime/process-end.js';
 import { Token } from '../tokens.js';
@@ -7,7 +7,7 @@ import { Token } from '../tokens.js';
 const SIGKILL = 9;
 
 /** The process that holds a sandbox's namespaces: a containerd task under the sandbox's id. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class PauseTask {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,

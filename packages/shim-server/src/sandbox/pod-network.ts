@@ -9,9 +9,9 @@ import {
   type NetnsProvider,
   type NetworkConfigList,
 } from '@criquet/network-cni';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
-import { failedPrecondition, ShimError } from '../errors.js';
+import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
 import { status } from '@grpc/grpc-js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token } from '../tokens.js';
@@ -20,7 +20,7 @@ import { Token } from '../tokens.js';
 const interfaceName = (index: number): string => (index === 0 ? 'eth0' : `net${index}`);
 
 /** Attaches pods to the networks that the CNI configuration directory names, and detaches them. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class PodNetwork {
   constructor(
     @inject(Token.Cni) private readonly cni: Cni,
@@ -71,6 +71,15 @@ export class PodNetwork {
         timeoutMs: this.settings.cni.delTimeout,
         ...(signal === undefined ? {} : { signal }),
       });
+    }
+  }
+
+  /** Checks what the pod asks of its network. @throws INVALID_ARGUMENT naming what cannot be passed on */
+  validate(sandbox: SandboxRecord): void {
+    try {
+      this.attachment(sandbox, 0);
+    } catch (error) {
+      throw invalidArgument('config', (error as Error).message);
     }
   }
 

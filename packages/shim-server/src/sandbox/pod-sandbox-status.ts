@@ -1,6 +1,6 @@
 import type { PodSandboxStatusRequest, PodSandboxStatusResponse } from '@criquet/cri-api';
 import { decodeSpec, type Containerd } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { verboseJson } from '../grpc/verbose-json.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
@@ -9,7 +9,7 @@ import { Token, type Sandboxes } from '../tokens.js';
 import { sandboxState } from './list-pod-sandbox.js';
 
 /** CRI PodSandboxStatus; verbose adds `info`, a JSON text with the pause process, the network namespace and the runtime spec. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class GetPodSandboxStatus {
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,

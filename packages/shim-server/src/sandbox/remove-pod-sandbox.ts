@@ -1,5 +1,5 @@
 import type { RemovePodSandboxRequest, RemovePodSandboxResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerRemover } from '../container/container-remover.js';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -8,7 +8,7 @@ import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
 
 /** CRI RemovePodSandbox: containers that are left are forcibly ended and removed; removing what is gone succeeds. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class RemovePodSandbox {
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,

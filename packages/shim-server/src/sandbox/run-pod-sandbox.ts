@@ -2,7 +2,7 @@ import type { RunPodSandboxRequest, RunPodSandboxResponse } from '@criquet/cri-a
 import type { NetnsProvider, NetworkConfigList } from '@criquet/network-cni';
 import { encodeSpec, type Containerd, type Mount } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
@@ -39,7 +39,7 @@ interface Plan {
 }
 
 /** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class RunPodSandbox {
   private readonly creations = new Creations();
 
@@ -161,6 +161,21 @@ export class RunPodSandbox {
       seccomp,
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
+    const record: SandboxRecord = {
+      id,
+      name,
+      config,
+      configDigest: digest,
+      runtimeHandler: request.runtimeHandler,
+      phase: 'creating',
+      netnsPath,
+      networkName: networks[0]?.name ?? '',
+      networkAttached: networks.length > 0,
+      ips: [],
+      pid: 0,
+      createdAt: unixNanos(),
+    };
+    if (!hostNetwork) this.network.validate(record);
     return {
       handler,
       networks,
@@ -173,20 +188,7 @@ export class RunPodSandbox {
         snapshotter: rootfs.snapshotter,
         snapshotKey: rootfs.snapshotKey,
       },
-      record: {
-        id,
-        name,
-        config,
-        configDigest: digest,
-        runtimeHandler: request.runtimeHandler,
-        phase: 'creating',
-        netnsPath,
-        networkName: networks[0]?.name ?? '',
-        networkAttached: networks.length > 0,
-        ips: [],
-        pid: 0,
-        createdAt: unixNanos(),
-      },
+      record,
     };
   }
 }

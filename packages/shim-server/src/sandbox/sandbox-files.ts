@@ -1,6 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { PodSandboxConfig } from '@criquet/cri-api';
 import type { CriquetConfig } from '../config/index.js';
 import { chooseNodeResolvConf, hostnameFile, hostsFile, resolvConf } from '../pod-files/index.js';
@@ -10,7 +10,7 @@ import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
 
 /** The files and the shared memory that a sandbox's containers see: /etc/hosts, /etc/hostname, /etc/resolv.conf, /dev/shm. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class SandboxFiles {
   constructor(
     @inject(Token.Layout) private readonly layout: Layout,

@@ -1,5 +1,5 @@
 import { isAlreadyExists, isNotFound, type Containerd, type ImageRunConfig, type Mount } from '@criquet/runtime-containerd';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ImageIndex } from '../image/image-index.js';
 import { ImagePuller } from '../image/image-puller.js';
@@ -18,7 +18,7 @@ export interface PlannedRootfs {
 }
 
 /** The built-in pause needs no image and no snapshot; `sandbox_image` in the configuration replaces it. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class SandboxRootfs {
   constructor(
     @inject(Token.Config) private readonly config: CriquetConfig,

@@ -1,5 +1,5 @@
 import type { NetnsProvider } from '@criquet/network-cni';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { inStep } from '../steps/step-error.js';
@@ -10,7 +10,7 @@ import { SandboxFiles } from './sandbox-files.js';
 import { SandboxRootfs } from './sandbox-rootfs.js';
 
 /** Ends what a sandbox runs and holds. Every part succeeds when it has been done already, so it can be repeated. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class SandboxTeardown {
   private readonly mutex = new KeyedMutex();
 

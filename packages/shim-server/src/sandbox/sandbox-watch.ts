@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ProcessEnd } from '../runtime/process-end.js';
 import { Token, type Sandboxes } from '../tokens.js';
 
 /** Notices when a pause process ends by itself: its sandbox is then not ready. */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class SandboxWatch {
   private readonly ended = new AbortController();
 

@@ -1,5 +1,5 @@
 import type { StopPodSandboxRequest, StopPodSandboxResponse } from '@criquet/cri-api';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerStopper } from '../container/container-stopper.js';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -12,7 +12,7 @@ import { TeardownRetries } from './teardown-retries.js';
  * CRI StopPodSandbox: kills what still runs, detaches the network and ends the pause process. Stopping a sandbox that is stopped
  * or unknown succeeds.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class StopPodSandbox {
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { inject, singleton } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
 import { Token, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
@@ -12,7 +12,7 @@ const LONGEST_PAUSE_MS = 300_000;
  * Undo that is owed: sandboxes whose teardown failed are tried again, with growing pauses, until it succeeds or somebody removed
  * them. What is owed stands in their records, so a restart of the daemon goes on with it.
  */
-@singleton()
+@scoped(Lifecycle.ContainerScoped)
 export class TeardownRetries {
   private readonly owed = new Set<string>();
   private readonly ended = new AbortController();

@@ -1,0 +1,209 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectCri, type ContainerConfig, type CriConnection, type DeepPartial, type PodSandboxConfig } from '@criquet/cri-api';
+import { attaching, FakeNetnsProvider, FakePluginRunner, type FakePlugin } from '@criquet/network-cni/testing';
+import { FakeContainerd, fakeImage, type FakeImage } from '@criquet/runtime-containerd/testing';
+import { pino } from 'pino';
+import { defaultConfig, type CriquetConfig } from '../../src/config/index.js';
+import { startShimServer, type ShimServer } from '../../src/start-shim-server.js';
+import { unmount } from '../../src/runtime/mount.js';
+import type { Failpoints } from '../../src/steps/failpoints.js';
+
+export const IMAGE = 'registry.test/app:1';
+export const NAMESPACE = 'k8s.io';
+
+const PASSWD = 'root:x:0:0:root:/root:/bin/sh\napp:x:1000:1000::/home/app:/bin/sh\n';
+const GROUP = 'root:x:0:\napp:x:1000:\nextra:x:2000:app\n';
+
+/** Steps that fail on demand, and the record of every step that was begun. */
+export class TestFailpoints implements Failpoints {
+  readonly reached: string[] = [];
+  private readonly failing = new Map<string, Error>();
+  private readonly held = new Map<string, Promise<void>>();
+
+  async reach(place: string): Promise<void> {
+    this.reached.push(place);
+    await this.held.get(place);
+    const error = this.failing.get(place);
+    if (error !== undefined) throw error;
+  }
+
+  fail(place: string, error = new Error('failpoint')): void {
+    this.failing.set(place, error);
+  }
+
+  /** Holds a step until the returned function is called. */
+  hold(place: string): () => void {
+    let release!: () => void;
+    this.held.set(place, new Promise((resolve) => (release = resolve)));
+    return () => {
+      this.held.delete(place);
+      release();
+    };
+  }
+
+  clear(): void {
+    this.failing.clear();
+  }
+}
+
+/** criquet on a fake containerd and fake plugins: the real server, a real client, real sockets, FIFOs and files. */
+export class Shim {
+  readonly netns = new FakeNetnsProvider();
+  readonly failpoints = new TestFailpoints();
+  readonly plugins: FakePluginRunner;
+  readonly image: FakeImage;
+  cri: CriConnection;
+  private server: ShimServer | undefined;
+
+  private constructor(
+    readonly dir: string,
+    readonly containerd: FakeContainerd,
+    readonly config: CriquetConfig,
+    plugins: Readonly<Record<string, FakePlugin>>,
+  ) {
+    this.plugins = new FakePluginRunner(plugins);
+    this.image = fakeImage({ config: { Cmd: ['/app'], Env: ['PATH=/bin', 'FROM=image'] }, files: { 'etc/passwd': PASSWD, 'etc/group': GROUP } });
+    this.cri = connectCri({ endpoint: config.listen });
+  }
+
+  static async start(
+    options: {
+      readonly plugins?: Readonly<Record<string, FakePlugin>>;
+      readonly change?: (config: CriquetConfig) => CriquetConfig;
+    } = {},
+  ): Promise<Shim> {
+    const dir = await mkdtemp(join(tmpdir(), 'criquet-shim-'));
+    const containerd = await FakeContainerd.start({ dir: join(await made(dir, 'containerd')) });
+    const base = defaultConfig();
+    const config: CriquetConfig = {
+      ...base,
+      listen: `unix://${join(dir, 'criquet.sock')}`,
+      stateDir: join(dir, 'state'),
+      rootDir: join(dir, 'root'),
+      containerd: { ...base.containerd, address: containerd.address, callTimeout: 10_000 },
+      cni: { ...base.cni, confDir: await made(dir, 'net.d'), binDirs: ['/fake'], cacheDir: join(dir, 'cni'), addTimeout: 5_000, delTimeout: 5_000 },
+      image: { ...base.image, hostsDir: join(dir, 'hosts') },
+    };
+    const shim = new Shim(dir, containerd, options.change?.(config) ?? config, options.plugins ?? { net: attaching('10.1.0.7/24', 'fd00::7/64') });
+    await shim.writeNetwork();
+    containerd.addImage(NAMESPACE, IMAGE, shim.image);
+    await shim.serve();
+    return shim;
+  }
+
+  async serve(): Promise<void> {
+    const { netns, plugins, failpoints } = this;
+    this.server = await startShimServer({
+      config: this.config,
+      logger: pino({ level: process.env.CRIQUET_TEST_LOG ?? 'silent' }),
+      replacements: { netns, pluginRunner: plugins, failpoints },
+    });
+  }
+
+  async writeNetwork(plugins: readonly object[] = [{ type: 'net' }]): Promise<void> {
+    await writeFile(join(this.config.cni.confDir, '10-test.conflist'), JSON.stringify({ cniVersion: '1.0.0', name: 'test', plugins }));
+  }
+
+  async stopServing(): Promise<void> {
+    await this.server?.stop();
+    this.server = undefined;
+  }
+
+  async restart(): Promise<void> {
+    await this.stopServing();
+    this.cri.close();
+    this.cri = connectCri({ endpoint: this.config.listen });
+    await this.serve();
+  }
+
+  async close(): Promise<void> {
+    this.cri.close();
+    await this.stopServing();
+    await this.containerd.close();
+    for (const mount of await this.mounts()) unmount(mount);
+    await rm(this.dir, { recursive: true, force: true });
+  }
+
+  sandboxConfig(change: DeepPartial<PodSandboxConfig> = {}): DeepPartial<PodSandboxConfig> {
+    return {
+      metadata: { name: 'pod', namespace: 'ns', uid: 'uid-1', attempt: 0 },
+      hostname: 'pod',
+      logDirectory: join(this.dir, 'logs'),
+      labels: { 'io.kubernetes.pod.name': 'pod' },
+      ...change,
+    };
+  }
+
+  containerConfig(change: DeepPartial<ContainerConfig> = {}): DeepPartial<ContainerConfig> {
+    return { metadata: { name: 'app', attempt: 0 }, image: { image: IMAGE }, logPath: 'app/0.log', ...change };
+  }
+
+  async runPod(change: DeepPartial<PodSandboxConfig> = {}): Promise<string> {
+    return (await this.cri.runtime.runPodSandbox({ config: this.sandboxConfig(change) })).podSandboxId;
+  }
+
+  async createContainer(podSandboxId: string, change: DeepPartial<ContainerConfig> = {}): Promise<string> {
+    const request = { podSandboxId, config: this.containerConfig(change), sandboxConfig: this.sandboxConfig() };
+    return (await this.cri.runtime.createContainer(request)).containerId;
+  }
+
+  async startContainer(podSandboxId: string, change: DeepPartial<ContainerConfig> = {}): Promise<string> {
+    const containerId = await this.createContainer(podSandboxId, change);
+    await this.cri.runtime.startContainer({ containerId });
+    return containerId;
+  }
+
+  /** A container's log lines without their times. */
+  async log(path = 'app/0.log'): Promise<string[]> {
+    const text = await readFile(join(this.dir, 'logs', path), 'utf8');
+    return text.trimEnd().split('\n').map((line) => line.slice(line.indexOf(' ') + 1));
+  }
+
+  private async mounts(): Promise<string[]> {
+    const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
+    return mounts.filter((mount) => mount.startsWith(this.dir));
+  }
+
+  /** Everything a pod can leave behind, in words; empty when nothing is left. */
+  async leftovers(): Promise<string[]> {
+    const state = this.containerd.state(NAMESPACE);
+    const { stateDir, rootDir, cni } = this.config;
+    const files = await Promise.all(
+      [join(stateDir, 'sandboxes'), join(stateDir, 'io'), join(stateDir, 'lookup'), join(rootDir, 'sandboxes'), join(cni.cacheDir, 'results')].map(
+        async (path) => (await readdir(path).catch((): string[] => [])).map((name) => `file ${path.slice(this.dir.length)}/${name}`),
+      ),
+    );
+    const count = (command: string) => this.plugins.calls.filter((call) => call.command === command).length;
+    return [
+      ...[...state.containers.keys()].map((id) => `record ${id}`),
+      ...[...state.tasks.keys()].map((id) => `task ${id}`),
+      ...[...state.leases.keys()].map((id) => `lease ${id}`),
+      ...[...state.snapshotsOf('overlayfs')].filter(([key]) => /^[0-9a-f]{64}$/.test(key)).map(([key]) => `snapshot ${key}`),
+      ...[...this.netns.pins.keys()].map((path) => `netns ${path}`),
+      ...(await this.mounts()).map((mount) => `mount ${mount}`),
+      ...(count('DEL') < count('ADD') ? [`${count('ADD')} ADDs, ${count('DEL')} DELs`] : []),
+      ...files.flat(),
+    ];
+  }
+}
+
+async function made(...parts: [string, ...string[]]): Promise<string> {
+  const path = join(...parts);
+  await mkdir(path, { recursive: true });
+  return path;
+}
+
+/** Waits until `check` does not throw any more. */
+export async function eventually<T>(check: () => Promise<T> | T, ms = 5_000): Promise<T> {
+  const end = Date.now() + ms;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
