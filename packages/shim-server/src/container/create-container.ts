@@ -13,7 +13,7 @@ import { ContainerSpecs } from './container-specs.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
 import { containerName, type ContainerRecord } from '../state/container-record.js';
-import { Creations } from '../state/creations.js';
+import { Creations, type CreationProgress } from '../state/creations.js';
 import { newObjectId } from '../state/object-id.js';
 import { recordLabels } from '../state/record-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
@@ -51,7 +51,9 @@ export class CreateContainer {
     const sandbox = this.readySandbox(request.podSandboxId);
     const name = containerName(metadata, sandbox.name);
     const digest = configDigest({ sandbox: sandbox.id, config: request.config });
-    const containerId = await this.creations.join(name, digest, signal, () => this.createOnce(request, sandbox, name, digest, log));
+    const containerId = await this.creations.join(name, digest, signal, (progress) =>
+      this.createOnce(request, sandbox, name, digest, log, progress),
+    );
     return { containerId };
   };
 
@@ -68,6 +70,7 @@ export class CreateContainer {
     name: string,
     digest: string,
     log: Logger,
+    progress: { steps?: CreationProgress },
   ): Promise<string> {
     const existing = this.containers.byName(name);
     if (existing?.phase === 'creating') await this.remover.remove(existing.id);
@@ -76,7 +79,7 @@ export class CreateContainer {
       if (alive && existing.configDigest === digest) return existing.id;
       throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
     }
-    return this.create(request, sandbox, name, digest, log);
+    return this.create(request, sandbox, name, digest, log, progress);
   }
 
   private async create(
@@ -85,10 +88,12 @@ export class CreateContainer {
     name: string,
     digest: string,
     log: Logger,
+    progress: { steps?: CreationProgress },
   ): Promise<string> {
     const id = newObjectId();
     const containerLog = log.child({ podSandboxId: sandbox.id, containerId: id });
     const steps = new Steps('CreateContainer', this.failpoints, containerLog);
+    progress.steps = steps;
     const rollback = new Rollback(containerLog);
     const { config } = validateContainerConfig(request);
     const { snapshotter } = this.config.containerd;

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { withMountedSnapshot } from '../runtime/mounted-snapshot.js';
+import { readSnapshot } from '../runtime/snapshot-reader.js';
 import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -29,7 +29,7 @@ export class ImageUsers {
   async resolve(chainId: string, request: UserRequest, snapshot: readonly Mount[]): Promise<ResolvedUser> {
     const parent = join(this.layout.stateDir, 'lookup');
     await mkdir(parent, { recursive: true, mode: 0o700 });
-    const user = await withMountedSnapshot(snapshot, parent, (root) => resolveUser(root, request));
+    const user = await readSnapshot(snapshot, parent, (root) => resolveUser(root, request));
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
     this.kept.set(key(chainId, request), user);
     return user;

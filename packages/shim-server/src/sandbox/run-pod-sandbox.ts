@@ -9,7 +9,7 @@ import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handler
 import { buildSandboxSpec, hasHostNetwork, resolveSeccomp, type NodeFacts } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
-import { Creations } from '../state/creations.js';
+import { Creations, type CreationProgress } from '../state/creations.js';
 import type { Layout } from '../state/layout.js';
 import { newObjectId } from '../state/object-id.js';
 import { recordLabels } from '../state/record-labels.js';
@@ -65,12 +65,20 @@ export class RunPodSandbox {
     this.handlers.require(request.runtimeHandler);
     const name = sandboxName(metadata);
     const digest = configDigest(request);
-    const podSandboxId = await this.creations.join(name, digest, signal, () => this.createOnce(request, name, digest, log));
+    const podSandboxId = await this.creations.join(name, digest, signal, (progress) =>
+      this.createOnce(request, name, digest, log, progress),
+    );
     return { podSandboxId };
   };
 
   /** The sandbox of that name while it lives, or a new one. */
-  private async createOnce(request: RunPodSandboxRequest, name: string, digest: string, log: Logger): Promise<string> {
+  private async createOnce(
+    request: RunPodSandboxRequest,
+    name: string,
+    digest: string,
+    log: Logger,
+    progress: { steps?: CreationProgress },
+  ): Promise<string> {
     const existing = this.sandboxes.byName(name);
     if (existing?.phase === 'ready' && existing.configDigest === digest) return existing.id;
     if (existing?.phase === 'failed') await this.teardown.remove(existing.id);
@@ -78,13 +86,20 @@ export class RunPodSandbox {
       const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
       throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);
     }
-    return this.create(request, name, digest, log);
+    return this.create(request, name, digest, log, progress);
   }
 
-  private async create(request: RunPodSandboxRequest, name: string, digest: string, log: Logger): Promise<string> {
+  private async create(
+    request: RunPodSandboxRequest,
+    name: string,
+    digest: string,
+    log: Logger,
+    progress: { steps?: CreationProgress },
+  ): Promise<string> {
     const id = newObjectId();
     const sandboxLog = log.child({ podSandboxId: id });
     const steps = new Steps('RunPodSandbox', this.failpoints, sandboxLog);
+    progress.steps = steps;
     const rollback = new Rollback(sandboxLog);
     const plan = await steps.do('plan', () => this.plan(id, request, name, digest));
     const { config } = plan.record;
