@@ -78,11 +78,16 @@ export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
 export function compareNodeStates(before: NodeState, after: NodeState): string[] {
   const differences: string[] = [];
   for (const kind of KINDS) {
-    const [was, is] = [new Set(before[kind]), new Set(after[kind])];
-    for (const entry of is) if (!was.has(entry)) differences.push(`${kind}: + ${entry}`);
-    for (const entry of was) if (!is.has(entry)) differences.push(`${kind}: - ${entry}`);
+    const [was, is] = [before[kind], after[kind]].map((entries) => new Map(entries.map((entry) => [identity(kind, entry), entry])));
+    for (const [key, entry] of is ?? []) if (was?.has(key) !== true) differences.push(`${kind}: + ${entry}`);
+    for (const [key, entry] of was ?? []) if (is?.has(key) !== true) differences.push(`${kind}: - ${entry}`);
   }
   return differences;
+}
+
+/** A process is its pid: its command line changes from `runc init` to the container's own. */
+function identity(kind: Kind, entry: string): string {
+  return kind === 'processes' ? entry.slice(0, entry.indexOf(' ')) : entry;
 }
 
 /** Processes that name the directory in their command line or live in a mount namespace that shows it. */

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerConfig, DeepPartial, PodSandboxConfig } from '@criquet/cri-api';
 import { status as code } from '@grpc/grpc-js';
@@ -98,6 +98,8 @@ await onEachEngine(
     const socket = node.containerd.paths.socket;
     const directory = join(node.directory, 'a-directory');
     await mkdir(directory);
+    const dangling = join(node.directory, 'dangling');
+    await symlink('/no/such/place/at/all', dangling);
 
     await t.test('container configurations', async (t) => {
       let count = 0;
@@ -184,10 +186,16 @@ await onEachEngine(
           says: /memory/i,
         },
         {
-          what: 'a mount source that is not there',
-          call: create({ mounts: [{ hostPath: '/no/such/source', containerPath: '/mnt' }] }),
+          what: 'a mount source that is a dangling link',
+          call: create({ mounts: [{ hostPath: dangling, containerPath: '/mnt' }] }),
           code: code.FAILED_PRECONDITION,
-          says: /\/no\/such\/source/,
+          says: /dangling/,
+        },
+        {
+          what: 'a mount source below a file',
+          call: create({ mounts: [{ hostPath: `${join(node.directory, 'containerd.toml')}/x`, containerPath: '/mnt' }] }),
+          code: code.INVALID_ARGUMENT,
+          says: /containerd\.toml\/x/,
         },
         {
           what: 'a device that is none',
