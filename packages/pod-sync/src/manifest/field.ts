@@ -40,7 +40,10 @@ export class Field {
   }
 
   string(): string | undefined {
-    return this.typed('a string', (value) => typeof value === 'string');
+    const scalar = typeof this.value === 'number' || typeof this.value === 'boolean';
+    if (!scalar) return this.typed('a string', (value) => typeof value === 'string');
+    this.error(`expected a string, got ${String(this.value)}; put it in quotes`);
+    return undefined;
   }
 
   /** A string whose value no message may show: environment values, data of ConfigMaps and Secrets. */

@@ -3,12 +3,13 @@ import type { Container, Manifest } from '../manifest/pod.js';
 import { latestContainer, type ContainerRecord, type PodRecord, type SandboxRecord } from '../status/pod-record.js';
 import { containerConfig } from '../translate/container-config.js';
 import { containerEnvironment, type Environment } from '../translate/environment.js';
+import { containerHash } from '../translate/pod-hash.js';
 import { sandboxConfig, type TranslationOptions } from '../translate/sandbox-config.js';
 import { containerMounts } from '../volumes/container-mounts.js';
 import type { Mounter } from '../volumes/mount-command.js';
 import type { PodDirectory } from '../volumes/pod-directory.js';
 import type { VolumePaths } from '../volumes/prepare-volumes.js';
-import { BackOff } from './back-off.js';
+import type { BackOff } from './back-off.js';
 import type { CriCalls } from './cri-calls.js';
 import { ensureImage, NeverPullError, type PresentImage } from './ensure-image.js';
 import { HookError, runHook } from './hooks.js';
@@ -77,7 +78,7 @@ export async function startContainer(container: Container, context: StartContext
 function waitAfterCrash(container: Container, last: ContainerRecord | undefined, context: StartContext): Waiting | undefined {
   if (last?.state !== 'exited') return undefined;
   // A changed definition is a new beginning.
-  const key = `${container.name}/${last.hash}`;
+  const key = `${container.name}/${containerHash(container)}`;
   const failedAt = Number(last.finishedAt / 1_000_000n);
   const retryInMs = context.crashes.remaining(key, failedAt);
   if (retryInMs > 0) return { container: container.name, reason: 'CrashLoopBackOff', retryInMs };

@@ -7,7 +7,7 @@ import { writeHosts } from '../volumes/etc-hosts.js';
 import type { Mounter } from '../volumes/mount-command.js';
 import type { PodDirectory } from '../volumes/pod-directory.js';
 import { prepareVolumes } from '../volumes/prepare-volumes.js';
-import { BackOff } from './back-off.js';
+import type { BackOff } from './back-off.js';
 import { findGarbage, removeGarbage } from './collect.js';
 import { createSandbox } from './create-sandbox.js';
 import type { CriCalls } from './cri-calls.js';

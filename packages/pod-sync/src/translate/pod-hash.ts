@@ -24,7 +24,7 @@ export function sandboxHash(pod: Pod): string {
     dnsConfig: spec.dnsConfig,
     runtimeClassName: spec.runtimeClassName,
     securityContext: spec.securityContext,
-    ports: allContainers(pod).map((container) => container.ports),
+    ports: allContainers(pod).flatMap((container) => container.ports),
   };
   return fnv1a32(stableJson(parts));
 }
