@@ -10,9 +10,9 @@ import { imageHandlers, runtimeHandlers } from './grpc/handlers.js';
 import { ImageIndex } from './image/image-index.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
 import { EventStream } from './runtime/event-stream.js';
+import { OwedWork } from './runtime/owed-work.js';
 import { Recovery } from './runtime/recovery.js';
 import { SandboxWatch } from './sandbox/sandbox-watch.js';
-import { TeardownRetries } from './sandbox/teardown-retries.js';
 import { Token } from './tokens.js';
 
 export interface ShimServerOptions {
@@ -65,7 +65,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     undo.push(() => {
       root.resolve(ContainerWatch).stop();
       root.resolve(SandboxWatch).stop();
-      root.resolve(TeardownRetries).stop();
+      root.resolve(OwedWork).stop();
     });
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await server.listen();

@@ -22,7 +22,8 @@ export function containerMessage(container: ContainerRecord): Container {
     podSandboxId: container.sandboxId,
     metadata,
     image: container.config.image,
-    imageRef: container.imageRef,
+    // In lists this is the image's id; ContainerStatus has the repo digest here.
+    imageRef: container.imageId,
     imageId: container.imageId,
     state: containerState(container),
     createdAt: container.createdAt,

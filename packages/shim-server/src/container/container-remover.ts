@@ -1,6 +1,8 @@
 import { isNotFound, isTaskGone, type Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
+import { OwedWork } from '../runtime/owed-work.js';
+import { orAbort } from '../state/keyed-mutex.js';
 import { inStep } from '../steps/step-error.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
@@ -19,6 +21,7 @@ export class ContainerRemover {
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   /** One that is unknown is gone. The log stays: it is the kubelet's. */
@@ -27,12 +30,17 @@ export class ContainerRemover {
     await this.locks.run(containerId, signal, async () => {
       const container = this.containers.get(containerId);
       if (container === undefined) return;
-      await this.watch.released(containerId);
+      await orAbort(this.watch.released(containerId), signal);
       await inStep('delete the task', () => this.deleteTask(containerId));
       await inStep('remove the FIFOs', () => this.io.close(containerId));
       await inStep('remove the snapshot', () => this.removeSnapshot(containerId));
       await inStep('remove the container record', () => this.containers.remove(containerId));
     });
+  }
+
+  /** Owes the removal of a container whose creation could not be undone. */
+  owe(containerId: string): void {
+    this.owed.owe(containerId, 'remove the container', (signal) => this.remove(containerId, signal));
   }
 
   /** Only a task that a killed daemon left half started is still there. */

@@ -18,6 +18,9 @@ import {
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Containers } from '../tokens.js';
 
+/** How long the node may take to say what the mounts' sources are. */
+const MOUNT_SOURCES_MS = 120_000;
+
 /** Makes runtime specs: first what has to be looked up on the node, then the spec itself, once the user is known. */
 @scoped(Lifecycle.ContainerScoped)
 export class ContainerSpecs {
@@ -40,7 +43,7 @@ export class ContainerSpecs {
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
     const securityContext = config.linux?.securityContext;
     const [mounts, devices, seccomp, apparmorProfile, targetPid] = await Promise.all([
-      prepareMounts(config.mounts),
+      prepareMounts(config.mounts, { signal: AbortSignal.timeout(MOUNT_SOURCES_MS) }),
       resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false }),
       resolveSeccomp({ securityContext, node: this.node }),
       resolveAppArmor({ securityContext, node: this.node }),

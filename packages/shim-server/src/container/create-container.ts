@@ -113,6 +113,7 @@ export class CreateContainer {
           snapshotter,
           snapshotKey: id,
         });
+        this.readySandbox(sandbox.id);
       });
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => this.removeSnapshot(id));
@@ -128,7 +129,7 @@ export class CreateContainer {
       }
       return id;
     } catch (error) {
-      if (!(await rollback.run())) containerLog.error('creation could not be undone; the container is left to be removed');
+      if (!(await rollback.run())) this.remover.owe(id);
       throw error;
     }
   }

@@ -80,7 +80,8 @@ function bindUnary(
   return (call, answer) => {
     underWay.enter();
     const record = beginCall(method, call, log);
-    handler(call.request, record.context)
+    Promise.resolve()
+      .then(() => handler(call.request, record.context))
       .then(
         (response) => {
           record.end();

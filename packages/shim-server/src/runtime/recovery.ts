@@ -6,7 +6,7 @@ import { ContainerRemover } from '../container/container-remover.js';
 import { ContainerWatch } from '../container/container-watch.js';
 import { toStatus } from '../grpc/status.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
-import { TeardownRetries } from '../sandbox/teardown-retries.js';
+import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
 import { brokenContainer, brokenSandbox } from '../state/broken-record.js';
 import { unixNanos } from '../state/clock.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
@@ -32,7 +32,7 @@ export class Recovery {
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Logger) private readonly log: Logger,
     @inject(SandboxWatch) private readonly sandboxWatch: SandboxWatch,
-    @inject(TeardownRetries) private readonly retries: TeardownRetries,
+    @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
@@ -86,17 +86,16 @@ export class Recovery {
     const { id, phase } = sandbox;
     if (phase === 'creating' || phase === 'failed') {
       this.sandboxes.note(id, (record) => ({ ...record, phase: 'failed' }));
-      this.retries.owe(id);
+      this.teardown.owe(id);
       return;
     }
     if (phase !== 'ready') return;
     // Beginning to watch is enough where the shim does not answer: the end of the process is noticed then.
-    const task = await this.task(id);
-    if (task === undefined || task.status === 'stopped') {
+    const task = await this.taskOrSilence(id);
+    if (task === undefined || (task !== 'silent' && task.status === 'stopped')) {
       this.sandboxes.amend(id, (record) => ({ ...record, phase: 'stopped', pid: 0 }));
       return;
     }
-    this.sandboxes.note(id, (record) => ({ ...record, pid: task.pid }));
     this.sandboxWatch.begin(id);
   }
 
@@ -134,11 +133,11 @@ export class Recovery {
 
   /** What ended meanwhile is noticed by the watch at once. */
   private async resume(container: ContainerRecord): Promise<void> {
-    const task = await this.task(container.id);
+    const task = await this.taskOrSilence(container.id);
     const resumed = this.containers.note(container.id, (record) => ({
       ...record,
       phase: 'running',
-      pid: task?.pid ?? 0,
+      pid: task === 'silent' ? record.pid : (task?.pid ?? 0),
       startedAt: record.startedAt === 0n ? unixNanos() : record.startedAt,
     }));
     await this.io.attach(resumed);
@@ -156,6 +155,16 @@ export class Recovery {
     } catch (error) {
       if (isTaskGone(error)) return undefined;
       throw error;
+    }
+  }
+
+  /** A shim that does not answer says nothing of its task: it may go on when the shim does. */
+  private async taskOrSilence(id: string): Promise<{ pid: number; status: TaskStatus } | 'silent' | undefined> {
+    try {
+      return await this.task(id);
+    } catch (error) {
+      this.log.warn({ id, err: toStatus(error).message }, 'task does not answer');
+      return 'silent';
     }
   }
 

@@ -21,9 +21,16 @@ export class RemovePodSandbox {
     if (request.podSandboxId === '') throw invalidArgument('pod_sandbox_id', 'is empty');
     const sandbox = this.sandboxes.find(request.podSandboxId);
     if (sandbox === undefined) return {};
-    const left = this.containers.all().filter((container) => container.sandboxId === sandbox.id);
-    await inStep('remove the containers', () => Promise.all(left.map(({ id }) => this.remover.remove(id, signal))));
-    await this.teardown.remove(sandbox.id, signal);
+    await this.removeContainers(sandbox.id, signal);
+    await this.teardown.stop(sandbox.id, signal);
+    // No container can be created any more; one may have been while the sandbox was still ready.
+    await this.removeContainers(sandbox.id, signal);
+    await this.teardown.discard(sandbox.id);
     return {};
   };
+
+  private async removeContainers(sandboxId: string, signal: AbortSignal): Promise<void> {
+    const left = this.containers.all().filter((container) => container.sandboxId === sandboxId);
+    await inStep('remove the containers', () => Promise.all(left.map(({ id }) => this.remover.remove(id, signal))));
+  }
 }

@@ -25,7 +25,6 @@ import { SandboxFiles } from './sandbox-files.js';
 import { SandboxRootfs } from './sandbox-rootfs.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
 import { SandboxWatch } from './sandbox-watch.js';
-import { TeardownRetries } from './teardown-retries.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
 
 /** What is known before anything is made. */
@@ -57,7 +56,6 @@ export class RunPodSandbox {
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
     @inject(SandboxWatch) private readonly watch: SandboxWatch,
-    @inject(TeardownRetries) private readonly retries: TeardownRetries,
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
@@ -137,7 +135,7 @@ export class RunPodSandbox {
       if (!undone) {
         // What is left stands in the record: visible, removable, and tried again.
         this.sandboxes.amend(id, (record) => ({ ...record, phase: 'failed' }));
-        this.retries.owe(id);
+        this.teardown.owe(id);
       }
       throw error;
     }

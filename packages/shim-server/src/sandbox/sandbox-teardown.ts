@@ -1,5 +1,6 @@
 import type { NetnsProvider } from '@criquet/network-cni';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { OwedWork } from '../runtime/owed-work.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { inStep } from '../steps/step-error.js';
@@ -21,6 +22,7 @@ export class SandboxTeardown {
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   /**
@@ -47,14 +49,25 @@ export class SandboxTeardown {
     });
   }
 
-  /** {@link stop}, then files and record go. */
-  async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    const sandbox = this.sandboxes.get(sandboxId);
-    if (sandbox === undefined) return;
-    if (sandbox.phase !== 'stopped' || sandbox.networkAttached || sandbox.pid !== 0) await this.stop(sandboxId, signal);
+  /** What a stopped sandbox still has: files, snapshot, record. */
+  async discard(sandboxId: string): Promise<void> {
     await inStep('remove the pod files', () => this.files.remove(sandboxId));
     await inStep('remove the snapshot', () => this.rootfs.remove(sandboxId));
     await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
+  }
+
+  /** {@link stop}, then {@link discard}. */
+  async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    await this.stop(sandboxId, signal);
+    await this.discard(sandboxId);
+  }
+
+  /** Owes what is left of a teardown that failed: {@link remove} for a creation that failed, {@link stop} for the rest. */
+  owe(sandboxId: string): void {
+    this.owed.owe(sandboxId, 'tear down the sandbox', async (signal) => {
+      const failed = this.sandboxes.get(sandboxId)?.phase === 'failed';
+      await (failed ? this.remove(sandboxId, signal) : this.stop(sandboxId, signal));
+    });
   }
 
   private async detach(sandbox: SandboxRecord, signal?: AbortSignal): Promise<void> {

@@ -6,7 +6,6 @@ import type { UnaryCall } from '../grpc/call-context.js';
 import { inStep } from '../steps/step-error.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
-import { TeardownRetries } from './teardown-retries.js';
 
 /**
  * CRI StopPodSandbox: kills what still runs, detaches the network and ends the pause process. Stopping a sandbox that is stopped
@@ -19,7 +18,6 @@ export class StopPodSandbox {
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
-    @inject(TeardownRetries) private readonly retries: TeardownRetries,
   ) {}
 
   readonly handle: UnaryCall<StopPodSandboxRequest, StopPodSandboxResponse> = async (request, { signal }) => {
@@ -31,7 +29,7 @@ export class StopPodSandbox {
     try {
       await this.teardown.stop(sandbox.id, signal);
     } catch (error) {
-      this.retries.owe(sandbox.id);
+      this.teardown.owe(sandbox.id);
       throw error;
     }
     return {};
