@@ -11,7 +11,7 @@ import { ImageIndex } from './image/image-index.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
 import { EventStream } from './runtime/event-stream.js';
 import { OwedWork } from './runtime/owed-work.js';
-import { Recovery } from './runtime/recovery.js';
+import { Recovery } from './recovery/recovery.js';
 import { SandboxWatch } from './sandbox/sandbox-watch.js';
 import { Token } from './tokens.js';
 

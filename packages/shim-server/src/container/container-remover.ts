@@ -1,6 +1,7 @@
-import { isNotFound, isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
+import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import { inStep } from '../steps/step-error.js';
@@ -33,7 +34,7 @@ export class ContainerRemover {
       await orAbort(this.watch.released(containerId), signal);
       await inStep('delete the task', () => this.deleteTask(containerId));
       await inStep('remove the FIFOs', () => this.io.close(containerId));
-      await inStep('remove the snapshot', () => this.removeSnapshot(containerId));
+      await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
       await inStep('remove the container record', () => this.containers.remove(containerId));
     });
   }
@@ -47,17 +48,6 @@ export class ContainerRemover {
   private async deleteTask(containerId: string): Promise<void> {
     const container = this.containers.get(containerId);
     if (container === undefined || container.phase === 'exited') return;
-    const { tasks } = this.containerd;
-    const gone = (error: unknown) => {
-      if (!isTaskGone(error)) throw error;
-    };
-    await tasks.kill(containerId, { signal: 9, all: true }).catch(gone);
-    await tasks.delete(containerId).catch(gone);
-  }
-
-  private async removeSnapshot(containerId: string): Promise<void> {
-    await this.containerd.snapshots.remove(this.config.containerd.snapshotter, containerId).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await discardTask(this.containerd.tasks, containerId);
   }
 }

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ShimError } from '../errors.js';
+import { ignoreTaskGone } from '../runtime/already-gone.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers } from '../tokens.js';
@@ -96,11 +97,7 @@ export class ContainerStopper {
   }
 
   private async signal(container: ContainerRecord, signal: number, all: boolean): Promise<void> {
-    try {
-      await this.containerd.tasks.kill(container.id, { signal, all });
-    } catch (error) {
-      if (!isTaskGone(error)) throw error;
-    }
+    await this.containerd.tasks.kill(container.id, { signal, all }).catch(ignoreTaskGone);
   }
 
   private async tooLate(container: ContainerRecord, signal: AbortSignal): Promise<never> {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import type { Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
+import { ignoreTaskGone } from '../runtime/already-gone.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers } from '../tokens.js';
@@ -79,11 +80,9 @@ export class ContainerWatch {
   }
 
   private async release(containerId: string): Promise<void> {
-    await this.persistently(containerId, 'delete the task', async () => {
-      await this.containerd.tasks.delete(containerId).catch((error: unknown) => {
-        if (!isTaskGone(error)) throw error;
-      });
-    });
+    await this.persistently(containerId, 'delete the task', () =>
+      this.containerd.tasks.delete(containerId).catch(ignoreTaskGone),
+    );
     this.oomKills.forget(containerId);
     await this.io.close(containerId);
   }

@@ -1,5 +1,5 @@
 import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
-import { encodeSpec, isNotFound, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
+import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -7,6 +7,7 @@ import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
 import { resolveLogPath } from '../logging/index.js';
+import { removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { ContainerSpecs } from './container-specs.js';
@@ -116,7 +117,7 @@ export class CreateContainer {
         this.readySandbox(sandbox.id);
       });
       const mounts = await steps.do('prepare the snapshot', async () => {
-        rollback.add('remove the snapshot', () => this.removeSnapshot(id));
+        rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
         return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
       });
       const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
@@ -170,12 +171,6 @@ export class CreateContainer {
     const image = this.images.find(reference);
     if (image === undefined) throw notFound('image', reference);
     return image;
-  }
-
-  private async removeSnapshot(id: string): Promise<void> {
-    await this.containerd.snapshots.remove(this.config.containerd.snapshotter, id).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
   }
 }
 

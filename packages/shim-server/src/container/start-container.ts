@@ -1,12 +1,13 @@
 import type { StartContainerRequest, StartContainerResponse } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
-import { isTaskGone, type Containerd } from '@criquet/runtime-containerd';
+import type { Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
+import { discardTask } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { unixNanos } from '../state/clock.js';
 import type { ContainerRecord } from '../state/container-record.js';
@@ -83,25 +84,16 @@ export class StartContainer {
       steps.do('find the root file system', () => snapshots.mounts(this.config.containerd.snapshotter, id)),
     ]);
     const pid = await steps.do('create the task', async () => {
-      rollback.add('delete the task', () => this.deleteTask(id));
+      rollback.add('delete the task', () => discardTask(tasks, id));
       return tasks.create({
         containerId: id,
         rootfs,
         ...streams,
-        ...(handler.runtime.options === undefined ? {} : { options: handler.runtime.options }),
-        ...(handler.runtimePath === undefined ? {} : { runtimePath: handler.runtimePath }),
+        ...handler.task,
       });
     });
     await steps.do('start the task', () => tasks.start(id));
     return pid;
-  }
-
-  private async deleteTask(id: string): Promise<void> {
-    const gone = (error: unknown) => {
-      if (!isTaskGone(error)) throw error;
-    };
-    await this.containerd.tasks.kill(id, { signal: 9, all: true }).catch(gone);
-    await this.containerd.tasks.delete(id).catch(gone);
   }
 
   private async recordStartError(id: string, error: unknown): Promise<void> {

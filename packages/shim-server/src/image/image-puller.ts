@@ -4,6 +4,7 @@ import { isAlreadyExists, isNotFound, leaseExpireLabel, type Containerd } from '
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { inStep } from '../steps/step-error.js';
 import { Token } from '../tokens.js';
 import { ImageIndex, type IndexedImage } from './image-index.js';
@@ -54,9 +55,7 @@ export class ImagePuller {
       await this.transfer(name, lease, labels, headers, auth, signal);
       return await this.finish(reference, name, labels);
     } finally {
-      await this.containerd.leases.delete(lease, {}).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await this.containerd.leases.delete(lease).catch(ignoreNotFound);
     }
   }
 

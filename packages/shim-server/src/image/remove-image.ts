@@ -1,8 +1,9 @@
 import type { RemoveImageRequest, RemoveImageResponse } from '@criquet/cri-api';
-import { isNotFound, type Containerd } from '@criquet/runtime-containerd';
+import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { Token } from '../tokens.js';
 import { ImageIndex } from './image-index.js';
 
@@ -23,9 +24,7 @@ export class RemoveImage {
     for (const [index, name] of names.entries()) {
       // The last one waits for the garbage collection: the space is free when the call returns.
       const sync = index === names.length - 1;
-      await this.containerd.images.delete(name, { sync, signal }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
-      });
+      await this.containerd.images.delete(name, { sync, signal }).catch(ignoreNotFound);
       await this.images.refresh(name);
     }
     return {};

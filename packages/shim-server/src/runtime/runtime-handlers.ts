@@ -1,4 +1,4 @@
-import { runcOptions, runtimeOptions, type ContainerRuntime } from '@criquet/runtime-containerd';
+import { runcOptions, runtimeOptions, type ContainerRuntime, type NewTask } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig, RuntimeHandlerConfig } from '../config/index.js';
 import { invalidArgument } from '../errors.js';
@@ -12,8 +12,8 @@ const RUNC_SHIM = 'io.containerd.runc.v2';
 export interface RuntimeHandler {
   readonly name: string;
   readonly runtime: ContainerRuntime;
-  /** The shim's binary where the configuration names one; undefined: containerd looks it up by the runtime's name. */
-  readonly runtimePath?: string;
+  /** What a task of it is created with: the runtime's options, and the shim's binary where the configuration names one. */
+  readonly task: Pick<NewTask, 'options' | 'runtimePath'>;
 }
 
 /** The runtime handlers of the configuration by the name pods ask for. */
@@ -62,6 +62,6 @@ function handler(name: string, settings: RuntimeHandlerConfig, systemd: boolean)
   return {
     name,
     runtime: { name: settings.runtimeType, options },
-    ...(settings.runtimePath === '' ? {} : { runtimePath: settings.runtimePath }),
+    task: { options, ...(settings.runtimePath === '' ? {} : { runtimePath: settings.runtimePath }) },
   };
 }

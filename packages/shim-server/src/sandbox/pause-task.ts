@@ -1,6 +1,7 @@
-import { isNotFound, isTaskGone, type Containerd, type Mount } from '@criquet/runtime-containerd';
+import type { Containerd, Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { ignoreTaskGone } from '../runtime/already-gone.js';
 import { ProcessEnd } from '../runtime/process-end.js';
 import { Token } from '../tokens.js';
 
@@ -26,8 +27,7 @@ export class PauseTask {
         stdout: '',
         stderr: '',
         terminal: false,
-        ...(handler.runtime.options === undefined ? {} : { options: handler.runtime.options }),
-        ...(handler.runtimePath === undefined ? {} : { runtimePath: handler.runtimePath }),
+        ...handler.task,
       },
       options,
     );
@@ -45,20 +45,10 @@ export class PauseTask {
     ended.catch(() => undefined);
     try {
       await tasks.kill(sandboxId, { signal: SIGKILL, all: true }, options);
+      await ended;
     } catch (error) {
-      if (isTaskGone(error)) {
-        await this.deleteGone(sandboxId, signal);
-        return;
-      }
-      if (!isNotFound(error)) throw error;
+      ignoreTaskGone(error);
     }
-    await ended;
-    await this.deleteGone(sandboxId, signal);
-  }
-
-  private async deleteGone(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    await this.containerd.tasks.delete(sandboxId, signal === undefined ? {} : { signal }).catch((error: unknown) => {
-      if (!isTaskGone(error)) throw error;
-    });
+    await tasks.delete(sandboxId, options).catch(ignoreTaskGone);
   }
 }

@@ -1,8 +1,9 @@
-import { isAlreadyExists, isNotFound, type Containerd, type ImageRunConfig, type Mount } from '@criquet/runtime-containerd';
+import { isAlreadyExists, type Containerd, type ImageRunConfig, type Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ImageIndex } from '../image/image-index.js';
 import { ImagePuller } from '../image/image-puller.js';
+import { removeSnapshot } from '../runtime/already-gone.js';
 import { Token } from '../tokens.js';
 
 /** Where the root of a sandbox's pause process comes from. */
@@ -35,9 +36,7 @@ export class SandboxRootfs {
   /** Removes the snapshot, where there is one. */
   async remove(sandboxId: string): Promise<void> {
     if (this.config.sandboxImage === '') return;
-    await this.containerd.snapshots.remove(this.config.containerd.snapshotter, sandboxId).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, sandboxId);
   }
 
   private builtIn(): PlannedRootfs {

@@ -1,5 +1,6 @@
-import { isNotFound, type Containers, type NewContainer } from '@criquet/runtime-containerd';
+import type { Containers, NewContainer } from '@criquet/runtime-containerd';
 import { failedPrecondition, invalidArgument, notFound } from '../errors.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import type { RecordCodec } from './record-codec.js';
 
 interface Identified {
@@ -110,9 +111,7 @@ export class RecordStore<R extends Identified> {
   /** Removes a record from containerd and the index; one that is gone already is fine. */
   async remove(id: string): Promise<void> {
     await this.writes.get(id)?.catch(() => undefined);
-    await this.containers.delete(id).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-    });
+    await this.containers.delete(id).catch(ignoreNotFound);
     this.forget(id);
   }
 

@@ -7,7 +7,8 @@ import { ContainerWatch } from '../container/container-watch.js';
 import { toStatus } from '../grpc/status.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
-import { brokenContainer, brokenSandbox } from '../state/broken-record.js';
+import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
+import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
@@ -126,9 +127,7 @@ export class Recovery {
     const task = await this.task(container.id);
     if (task === undefined) return;
     if (task.status !== 'created') return this.resume(container);
-    const { tasks } = this.containerd;
-    await tasks.kill(container.id, { signal: 9, all: true }).catch(ignoreGone);
-    await tasks.delete(container.id).catch(ignoreGone);
+    await discardTask(this.containerd.tasks, container.id, withinLimit());
   }
 
   /** What ended meanwhile is noticed by the watch at once. */
@@ -145,7 +144,7 @@ export class Recovery {
   }
 
   private async release(container: ContainerRecord): Promise<void> {
-    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreGone);
+    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone);
     await this.io.close(container.id);
   }
 
@@ -182,8 +181,4 @@ export class Recovery {
 
 function withinLimit(): { timeoutMs: number } {
   return { timeoutMs: OBJECT_TIMEOUT_MS };
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isTaskGone(error)) throw error;
 }

@@ -1,8 +1,8 @@
 import { ContainerConfig, PodSandboxConfig } from '@criquet/cri-api';
 import type { ContainerRecord as ContainerdRecord } from '@criquet/runtime-containerd';
-import { containerName, type ContainerRecord } from './container-record.js';
-import { KIND_LABEL } from './record-labels.js';
-import { sandboxName, type SandboxRecord } from './sandbox-record.js';
+import { containerName, type ContainerRecord } from '../state/container-record.js';
+import { KIND_LABEL } from '../state/record-labels.js';
+import { sandboxName, type SandboxRecord } from '../state/sandbox-record.js';
 
 /** The labels by which the kubelet names what it makes (k8s.io/kubelet `pkg/types`). */
 const POD_NAME = 'io.kubernetes.pod.name';

@@ -1,0 +1,24 @@
+import { isNotFound, isTaskGone, type CallOptions, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
+
+/** For `catch`: what was to be removed is gone already. */
+export function ignoreNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
+
+/** For `catch`: the task is gone already, or its shim left while it answered. */
+export function ignoreTaskGone(error: unknown): void {
+  if (!isTaskGone(error)) throw error;
+}
+
+const SIGKILL = 9;
+
+/** Ends a task in whatever state and removes it; one that is gone is fine. */
+export async function discardTask(tasks: Tasks, id: string, options: CallOptions = {}): Promise<void> {
+  await tasks.kill(id, { signal: SIGKILL, all: true }, options).catch(ignoreTaskGone);
+  await tasks.delete(id, options).catch(ignoreTaskGone);
+}
+
+/** Removes a snapshot; one that is gone is fine. */
+export async function removeSnapshot(snapshots: Snapshots, snapshotter: string, key: string): Promise<void> {
+  await snapshots.remove(snapshotter, key).catch(ignoreNotFound);
+}
