@@ -52,6 +52,7 @@ background_wait() { # DIRECTORY NAME SECONDS COMMAND...
   done
 }
 
+# When a process started, in clock ticks since boot; nothing for one that has ended, reaped by its parent or not.
 process_start() { # PID
-  sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d' ' -f20
+  sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" { print $20 }'
 }

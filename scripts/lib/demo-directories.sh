@@ -63,6 +63,11 @@ TOML
   ]
 }
 JSON
+  cat >"$DEMO/env" <<SH
+export CONTAINER_RUNTIME_ENDPOINT=$DEMO_ENDPOINT
+export CRIQUET_PODS_DIR=$DEMO/pods
+export CRIQUET_LOGS_DIR=$DEMO/pod-logs
+SH
   cat >"$DEMO/criquet/config.toml" <<TOML
 listen = "$DEMO_ENDPOINT"
 state_dir = "$DEMO/criquet-state"

@@ -15,6 +15,10 @@ demo_status() {
   fi
 }
 
+remove_demo_pods() {
+  demo_pod rm --all --force --grace 2 --quiet
+}
+
 demo_down() {
   local ids
   [ -d "$DEMO" ] || { say "nothing runs: there is no $DEMO"; return; }
@@ -60,5 +64,5 @@ restore_machine() {
   find /sys/fs/cgroup -depth -type d \( -name k8s.io -o -name 'kubepods*' -o -name criquet \) 2>/dev/null |
     grep -vxFf "$DEMO/cgroups-before" | while read -r cgroup; do
     rmdir "$cgroup" 2>/dev/null || true
-  done
+  done || true
 }

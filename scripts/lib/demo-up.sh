@@ -73,5 +73,63 @@ start_daemons() {
 
 # `criquet pod …` against the demo's endpoint.
 demo_pod() {
-  scripts/criquet pod --runtime-endpoint "$DEMO_ENDPOINT" "$@"
+  # shellcheck disable=SC1091
+  (. "$DEMO/env" && exec scripts/criquet pod "$@")
+}
+
+# Runs the example pod, shows its logs, fetches its page, runs a command in it. A pod of an earlier run is replaced.
+run_example() {
+  local ip
+  if demo_pod inspect hello >/dev/null 2>&1; then
+    say "  the pod of an earlier run is replaced"
+    remove_demo_pods || fail "step 3, remove the pod of an earlier run: see $DEMO_RUN/criquet.log"
+  fi
+  demo_pod run examples/hello.yaml || fail "step 3, run examples/hello.yaml: see $DEMO_RUN/criquet.log"
+
+  say ""
+  say "  its logs (criquet pod logs -c check-page hello; -c ticker)"
+  demo_pod logs -c check-page hello | sed 's/^/    /'
+  sleep 1
+  demo_pod logs -c ticker hello | sed 's/^/    /'
+
+  ip=$(demo_pod_ip) || fail "step 3: the pod has no address: see $DEMO_RUN/criquet.log"
+  say "  its page (http://$ip:8080/)"
+  fetch_page "http://$ip:8080/" | sed 's/^/    /' || fail "step 3: http://$ip:8080/ does not answer"
+
+  say "  a command in it (criquet pod exec -c web hello -- …)"
+  # shellcheck disable=SC2016
+  demo_pod exec -c web hello -- sh -c 'echo "I am process $$ on $(hostname), my limit is $(cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null) bytes"' |
+    sed 's/^/    /' || fail "step 3: the command failed"
+}
+
+demo_pod_ip() {
+  demo_pod inspect hello --output json |
+    node -e 'let s = ""; process.stdin.on("data", (d) => (s += d)).on("end", () => {
+      const [ip] = JSON.parse(s).ips; if (!ip) process.exit(1); console.log(ip); })'
+}
+
+# The server may need a moment to listen.
+fetch_page() { # URL
+  node -e 'const ask = (left) => fetch(process.argv[1]).then((r) => r.text()).then((t) => process.stdout.write(t)).catch((e) => {
+    if (left === 0) { console.error(String(e.cause ?? e)); process.exit(1); } setTimeout(ask, 200, left - 1); }); ask(25);' "$1"
+}
+
+print_commands() {
+  local ip
+  ip=$(demo_pod_ip)
+  cat <<TEXT
+
+  . $DEMO/env                                    # the endpoint, for criquet and crictl alike
+  scripts/criquet pod ps
+  scripts/criquet pod logs -f -c ticker hello
+  scripts/criquet pod exec hello -- ps
+  scripts/criquet pod inspect hello
+  curl http://$ip:8080/
+TEXT
+  if command -v crictl >/dev/null; then
+    printf '\n  With crictl: crictl pods; crictl ps; crictl images; crictl exec -s "$(crictl ps -q --name web)" ps\n'
+  else
+    printf '\n  With crictl, where it is installed: crictl pods; crictl ps; crictl images; crictl exec -s CONTAINER ps\n'
+  fi
+  printf '\n  scripts/demo down                              # removes every trace\n'
 }
