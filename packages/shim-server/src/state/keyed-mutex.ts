@@ -17,7 +17,10 @@ export class KeyedMutex {
       return await work();
     } finally {
       release();
-      if (this.tails.get(key) === tail) this.tails.delete(key);
+      // A waiter that gives up may be the last in the queue while somebody before it still holds the key.
+      void tail.then(() => {
+        if (this.tails.get(key) === tail) this.tails.delete(key);
+      });
     }
   }
 }
