@@ -63,8 +63,12 @@ export class RecordStore<R extends Identified> {
     return id === undefined ? undefined : this.records.get(id);
   }
 
-  /** Writes a new record to containerd: the intent, before the first side effect. */
+  /**
+   * Writes a new record to containerd: the intent, before the first side effect. After a failure it must be removed: containerd may
+   * have it, and the answer got lost.
+   */
   async insert(record: R, frame: RecordFrame, signal?: AbortSignal): Promise<void> {
+    this.adopt(record);
     await this.containers.create(
       {
         ...frame,
@@ -73,7 +77,6 @@ export class RecordStore<R extends Identified> {
       },
       signal === undefined ? {} : { signal },
     );
-    this.adopt(record);
   }
 
   /** Takes a record found in containerd into the index. */
