@@ -26,18 +26,23 @@ export interface ConnectOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
+/** unix(7): `sun_path` with its closing NUL has 108. A longer one would be cut off silently. */
+const MAX_SOCKET_PATH = 107;
 
 /**
  * A client of containerd over one connection, which is made at the first call and made again after it was lost (first
  * after 100 ms, then up to every 2 s). While containerd is away calls fail with UNAVAILABLE.
  *
- * @throws TypeError when the address is not that of a unix socket
+ * @throws TypeError when the address is not that of a unix socket, or too long for one
  */
 export function connectContainerd(options: ConnectOptions): Containerd {
   const { address, namespace, defaultTimeoutMs = DEFAULT_TIMEOUT_MS, observe } = options;
   const socketPath = address.replace(/^unix:\/\//, '');
   if (!socketPath.startsWith('/')) {
     throw new TypeError(`containerd address ${JSON.stringify(address)}: expected the absolute path of a unix socket`);
+  }
+  if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH) {
+    throw new TypeError(`containerd address ${JSON.stringify(address)}: a unix socket's path has at most ${MAX_SOCKET_PATH} bytes`);
   }
   const channel = new Channel({ socketPath, namespace, defaultTimeoutMs, ...(observe === undefined ? {} : { observe }) });
   const content = contentService(channel);

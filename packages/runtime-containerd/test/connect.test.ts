@@ -77,13 +77,15 @@ t.test('a restart of containerd: UNAVAILABLE meanwhile, then calls work', async 
 });
 
 t.test('nobody serves the socket', async (t) => {
-  const client = connectContainerd({ address: `unix://${t.testdir()}/none.sock`, namespace: 'x' });
+  const client = connectContainerd({ address: 'unix:///nonexistent/none.sock', namespace: 'x' });
   t.teardown(() => client.close());
   t.ok(isUnavailable(await client.version.get().catch((e: unknown) => e)));
 });
 
 t.test('only unix sockets', async (t) => {
   t.throws(() => connectContainerd({ address: 'tcp://1.2.3.4:5', namespace: 'x' }), /"tcp:\/\/1.2.3.4:5": expected the absolute path/);
+  t.throws(() => connectContainerd({ address: `/${'x'.repeat(107)}`, namespace: 'x' }), /at most 107 bytes/);
+  connectContainerd({ address: `/${'x'.repeat(106)}`, namespace: 'x' }).close();
 });
 
 t.test('close ends open calls', async (t) => {

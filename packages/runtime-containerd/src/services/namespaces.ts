@@ -6,6 +6,7 @@ import type { Channel } from '../grpc/channel.js';
 export interface Namespaces {
   /** @throws ContainerdError ALREADY_EXISTS */
   create(name: string, labels?: Readonly<Record<string, string>>, options?: CallOptions): Promise<NamespaceRecord>;
+  /** One that does not exist is answered with no labels; `list` tells. */
   get(name: string, options?: CallOptions): Promise<NamespaceRecord>;
   list(options?: CallOptions): Promise<NamespaceRecord[]>;
   /** Replaces all labels, or only those named by `fields` (`labels.KEY`). */

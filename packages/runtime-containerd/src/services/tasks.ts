@@ -14,8 +14,8 @@ import type { Mount } from './snapshots.js';
 /**
  * The tasks service (containerd.services.tasks.v1): the processes of containers.
  *
- * A call on a task that is gone fails with NOT_FOUND; one on a task whose shim has just left may also fail with UNKNOWN
- * and "ttrpc: closed": see `isTaskGone`.
+ * A call on a task that is gone fails with NOT_FOUND; one on a task whose shim has just left (also a `wait` that was
+ * under way) may fail with UNKNOWN and "ttrpc: closed": see `isTaskGone`.
  */
 export interface Tasks {
   /** Makes the container's first process, not yet started. Resolves with its pid. @throws ContainerdError ALREADY_EXISTS */
@@ -57,7 +57,10 @@ export interface Tasks {
 export interface TaskStreams {
   /** Path of a FIFO; '' is none. */
   readonly stdin: string;
-  /** Without a terminal the runc shim wants both stdout and stderr, or neither. */
+  /**
+   * Without a terminal the runc shim wants both stdout and stderr, or neither. It waits until each has a reader: open them before
+   * `create`, or before `start` of an exec, or the call hangs.
+   */
   readonly stdout: string;
   readonly stderr: string;
   readonly terminal: boolean;

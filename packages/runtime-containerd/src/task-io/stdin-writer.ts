@@ -25,6 +25,12 @@ export class StdinWriter extends Writable {
     this.on('error', () => undefined);
   }
 
+  /** Works at any time: a stream that is not yet open would otherwise be destroyed only once it is. */
+  override destroy(error?: Error): this {
+    this.closing.abort();
+    return super.destroy(error);
+  }
+
   override _construct(callback: (error?: Error | null) => void): void {
     this.connect().then(() => callback(), callback);
   }
@@ -54,7 +60,6 @@ export class StdinWriter extends Writable {
   }
 
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.closing.abort();
     this.socket?.destroy();
     callback(error);
   }
@@ -84,15 +89,13 @@ export class StdinWriter extends Writable {
   private async pause(ms: number): Promise<void> {
     const { signal } = this.closing;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      signal.addEventListener(
-        'abort',
-        () => {
-          clearTimeout(timer);
-          resolve();
-        },
-        { once: true },
-      );
+      const done = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener('abort', done);
     });
   }
 }

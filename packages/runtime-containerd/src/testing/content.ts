@@ -68,6 +68,7 @@ export function contentHandlers(stateOf: (namespace: string) => NamespaceState):
     },
     async write(messages, send, { namespace, lease }) {
       const state = stateOf(namespace);
+      state.checkLease(lease);
       let ingest: Ingest | undefined;
       for await (const { action, ref, total, expected, offset, data, labels } of messages) {
         if (expected !== '' && state.blobs.has(expected)) {
@@ -89,6 +90,7 @@ export function contentHandlers(stateOf: (namespace: string) => NamespaceState):
           if (total > 0n && total !== ingest.status.offset) throw failedPrecondition(`unexpected commit size ${ingest.status.offset}, expected ${total}`);
           if (expected !== '' && expected !== digest) throw failedPrecondition(`unexpected commit digest ${digest}, expected ${expected}`);
           state.ingests.delete(ref);
+          state.release(lease, { id: ref, type: 'ingests' });
           if (state.blobs.has(digest)) throw alreadyExists(`content ${digest}`);
           storeBlob(state, lease, ingest.data, labels);
         }
@@ -101,6 +103,7 @@ export function contentHandlers(stateOf: (namespace: string) => NamespaceState):
 
 /** Puts a blob into the store. @returns its digest */
 export function storeBlob(state: NamespaceState, lease: string, data: Buffer, labels: Readonly<Record<string, string>>): string {
+  state.checkLease(lease);
   const digest = sha256(data);
   const time = now();
   const known = state.blobs.get(digest)?.info.labels ?? {};

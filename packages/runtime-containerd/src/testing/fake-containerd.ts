@@ -42,7 +42,7 @@ export interface FakeContainerdOptions {
   readonly version?: string;
   /** What every started process does; `FakeContainerd.program` changes it. Default: a container runs until it is killed, an exec exits 0. */
   readonly program?: FakeProgram;
-  /** Where its socket and snapshots live. Default: a new directory below the system's for temporary files, removed by `close`. */
+  /** Where its socket (keep it short: a socket's path has at most 107 bytes) and snapshots live. Default: a new directory below the system's for temporary files, removed by `close`. */
   readonly dir?: string;
 }
 

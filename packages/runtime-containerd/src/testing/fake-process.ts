@@ -35,13 +35,12 @@ export class FakeProcess {
   readonly signals: number[] = [];
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
-  private readonly streams: FakeStreams;
+  private streams: FakeStreams | undefined;
   private resolveEnded: () => void = () => undefined;
   private onExit: (process: FakeProcess) => void = () => undefined;
   private signalHandler: ((signal: number) => void) | undefined;
 
   constructor(readonly init: FakeProcessInit) {
-    this.streams = new FakeStreams(init);
     this.ended = new Promise((resolve) => {
       this.resolveEnded = resolve;
     });
@@ -76,21 +75,21 @@ export class FakeProcess {
   }
 
   stdout(data: string | Uint8Array): Promise<void> {
-    return this.streams.write('stdout', data);
+    return this.write('stdout', data);
   }
 
   /** With a terminal it goes to stdout. */
   stderr(data: string | Uint8Array): Promise<void> {
-    return this.streams.write(this.init.terminal ? 'stdout' : 'stderr', data);
+    return this.write(this.init.terminal ? 'stdout' : 'stderr', data);
   }
 
   /** Standard input to its end. */
   stdin(): AsyncIterable<Buffer> {
-    return this.streams.read();
+    return this.streams?.read() ?? noInput();
   }
 
   closeStdin(): void {
-    this.streams.closeStdin();
+    this.streams?.closeStdin();
   }
 
   /** Replaces what signals do by default: KILL and TERM end the process, others nothing. KILL always ends it. */
@@ -104,7 +103,7 @@ export class FakeProcess {
     this.status = Status.STOPPED;
     this.exitStatus = exitStatus;
     this.exitedAt = nowNanos();
-    void this.streams.close();
+    void this.streams?.close();
     this.onExit(this);
     this.resolveEnded();
   }
@@ -132,12 +131,23 @@ export class FakeProcess {
 
   /** @internal The shim is gone with everything it held. */
   lost(): void {
-    this.streams.destroy();
+    this.streams?.destroy();
     this.exit(128 + SIGKILL);
   }
 
   /** @internal */
   release(): void {
-    void this.streams.close();
+    void this.streams?.close();
+  }
+
+  /** @internal Opens the FIFOs. */
+  async open(signal: AbortSignal): Promise<void> {
+    this.streams = await FakeStreams.open(this.init, signal);
+  }
+
+  private async write(stream: 'stdout' | 'stderr', data: string | Uint8Array): Promise<void> {
+    await this.streams?.write(stream, data);
   }
 }
+
+async function* noInput(): AsyncGenerator<Buffer> {}

@@ -5,43 +5,67 @@ import { MessageQueue } from '../grpc/message-queue.js';
 import type { TaskStreams } from '../services/tasks.js';
 import { FakeStatus } from './fake-status.js';
 
+type Paths = Pick<TaskStreams, 'stdin' | 'stdout' | 'stderr'>;
+
+const RETRY_MS = 5;
+
 /**
  * A process's FIFOs as the runc shim holds them: of each output the write end and, so that the container never gets SIGPIPE,
  * a read end too; of standard input the read end and, until CloseIO, a write end.
  */
 export class FakeStreams {
   private readonly outputs = new Map<string, { readonly writer: Socket; readonly keeper: number }>();
-  private readonly stdin: Socket | undefined;
-  private readonly input: MessageQueue<Buffer> | undefined;
+  private stdin: Socket | undefined;
+  private input: MessageQueue<Buffer> | undefined;
   private stdinKeeper: number | undefined;
   private closed = false;
 
-  /** @throws FakeStatus UNKNOWN when a FIFO cannot be opened */
-  constructor(paths: Pick<TaskStreams, 'stdin' | 'stdout' | 'stderr'>) {
+  /**
+   * Opens what there is. As the shim, it waits until somebody reads each output, and fails when the call is given up.
+   * @throws FakeStatus UNKNOWN when a FIFO cannot be opened
+   */
+  static async open(paths: Paths, signal: AbortSignal): Promise<FakeStreams> {
+    const streams = new FakeStreams();
     try {
+      if (paths.stdin !== '') streams.openStdin(paths.stdin);
       for (const stream of ['stdout', 'stderr'] as const) {
-        if (paths[stream] === '') continue;
-        const keeper = openSync(paths[stream], constants.O_RDONLY | constants.O_NONBLOCK);
-        const fd = openSync(paths[stream], constants.O_WRONLY | constants.O_NONBLOCK);
+        if (paths[stream] !== '') await streams.openOutput(stream, paths[stream], signal);
+      }
+      return streams;
+    } catch (error) {
+      streams.destroy();
+      throw new FakeStatus(status.UNKNOWN, `failed to create shim task: containerd-shim: opening fifo: ${(error as Error).message}`);
+    }
+  }
+
+  private openStdin(path: string): void {
+    const socket = new Socket({ fd: openSync(path, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
+    this.stdinKeeper = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    const queue = new MessageQueue<Buffer>({ pause: () => socket.pause(), resume: () => socket.resume() }, () => undefined);
+    socket.on('data', (chunk: Buffer) => queue.push(chunk));
+    socket.on('end', () => queue.end());
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => queue.end());
+    this.stdin = socket;
+    this.input = queue;
+  }
+
+  private async openOutput(stream: 'stdout' | 'stderr', path: string, signal: AbortSignal): Promise<void> {
+    for (;;) {
+      if (signal.aborted) throw new Error('context canceled');
+      try {
+        const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+        const keeper = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
         const writer = new Socket({ fd, readable: false, writable: true });
         writer.on('error', () => writer.destroy());
         this.outputs.set(stream, { writer, keeper });
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error;
       }
-      if (paths.stdin !== '') {
-        const fd = openSync(paths.stdin, constants.O_RDONLY | constants.O_NONBLOCK);
-        this.stdinKeeper = openSync(paths.stdin, constants.O_WRONLY | constants.O_NONBLOCK);
-        const socket = new Socket({ fd, readable: true, writable: false });
-        const queue = new MessageQueue<Buffer>({ pause: () => socket.pause(), resume: () => socket.resume() }, () => undefined);
-        socket.on('data', (chunk: Buffer) => queue.push(chunk));
-        socket.on('end', () => queue.end());
-        socket.on('error', () => socket.destroy());
-        socket.on('close', () => queue.end());
-        this.stdin = socket;
-        this.input = queue;
-      }
-    } catch (error) {
-      void this.close();
-      throw new FakeStatus(status.UNKNOWN, `failed to create shim task: containerd-shim: opening fifo: ${(error as Error).message}`);
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS);
+      });
     }
   }
 
@@ -58,9 +82,9 @@ export class FakeStreams {
     });
   }
 
-  /** What comes on standard input, to its end; nothing without one. */
-  read(): AsyncIterable<Buffer> {
-    return this.input ?? nothing();
+  /** What comes on standard input, to its end; undefined without one. */
+  read(): AsyncIterable<Buffer> | undefined {
+    return this.input;
   }
 
   closeStdin(): void {
@@ -92,5 +116,3 @@ export class FakeStreams {
     void this.close();
   }
 }
-
-async function* nothing(): AsyncGenerator<Buffer> {}

@@ -47,9 +47,9 @@ export function leaseHandlers(
       return {};
     },
     deleteResource({ id, resource }, { namespace }) {
-      const { resources } = find(stateOf(namespace), id);
-      const at = resources.findIndex((held) => held.id === resource?.id && held.type === resource.type);
-      if (at >= 0) resources.splice(at, 1);
+      const state = stateOf(namespace);
+      find(state, id);
+      if (resource !== undefined) state.release(id, resource);
       return {};
     },
     listResources: ({ id }, { namespace }) => ({ resources: find(stateOf(namespace), id).resources }),

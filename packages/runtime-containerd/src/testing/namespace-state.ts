@@ -49,11 +49,22 @@ export class NamespaceState {
     return created;
   }
 
-  /** Puts what a call creates under the call's lease. @throws FakeStatus NOT_FOUND when there is no such lease */
+  /** @throws FakeStatus NOT_FOUND when a call names a lease that is not there */
+  checkLease(lease: string): void {
+    if (lease !== '' && !this.leases.has(lease)) throw notFound(`lease ${JSON.stringify(lease)}`);
+  }
+
+  /** Puts what a call creates under the call's lease. */
   hold(lease: string, resource: Resource): void {
-    if (lease === '') return;
     const state = this.leases.get(lease);
-    if (state === undefined) throw notFound(`lease ${JSON.stringify(lease)}`);
+    if (state === undefined) return;
     if (!state.resources.some(({ id, type }) => id === resource.id && type === resource.type)) state.resources.push(resource);
+  }
+
+  /** Takes from the call's lease what the call has removed. */
+  release(lease: string, resource: Resource): void {
+    const resources = this.leases.get(lease)?.resources ?? [];
+    const at = resources.findIndex(({ id, type }) => id === resource.id && type === resource.type);
+    if (at >= 0) resources.splice(at, 1);
   }
 }

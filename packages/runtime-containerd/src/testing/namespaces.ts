@@ -12,7 +12,8 @@ export function namespaceHandlers(states: Map<string, NamespaceState>): Handlers
   };
   const record = ({ name, labels }: NamespaceState) => ({ namespace: { name, labels } });
   return {
-    get: ({ name }) => record(find(name)),
+    // As containerd: one that does not exist has no labels.
+    get: ({ name }) => record(states.get(name) ?? new NamespaceState(name)),
     list: () => ({ namespaces: [...states.values()].map(({ name, labels }) => ({ name, labels })) }),
     create({ namespace }) {
       const { name = '', labels = {} } = namespace ?? {};

@@ -21,6 +21,7 @@ export class SnapshotStore {
   ) {}
 
   create(state: NamespaceState, lease: string, snapshotter: string, kind: Kind, key: string, parent: string, labels: Record<string, string>): Snapshot {
+    state.checkLease(lease);
     const all = this.of(state, snapshotter);
     if (all.has(key)) throw alreadyExists(`snapshot ${JSON.stringify(key)}`);
     const parentSnapshot = parent === '' ? undefined : this.find(state, snapshotter, parent);
@@ -37,11 +38,13 @@ export class SnapshotStore {
   }
 
   commit(state: NamespaceState, lease: string, snapshotter: string, name: string, key: string, labels: Record<string, string>): void {
+    state.checkLease(lease);
     const all = this.of(state, snapshotter);
     const active = this.find(state, snapshotter, key);
     if (active.info.kind !== Kind.ACTIVE) throw failedPrecondition(`snapshot ${JSON.stringify(key)} is not active`);
     if (all.has(name)) throw alreadyExists(`snapshot ${JSON.stringify(name)}`);
     all.delete(key);
+    state.release(lease, { id: key, type: `snapshots/${snapshotter}` });
     all.set(name, { dir: active.dir, info: { ...active.info, name, kind: Kind.COMMITTED, updatedAt: now(), labels: storedLabels(labels) } });
     state.hold(lease, { id: name, type: `snapshots/${snapshotter}` });
   }
@@ -71,11 +74,13 @@ export function snapshotHandlers(stateOf: (namespace: string) => NamespaceState,
       store.commit(stateOf(namespace), lease, snapshotter, name, key, labels);
       return {};
     },
-    remove({ snapshotter, key }, { namespace }) {
-      const all = store.of(stateOf(namespace), snapshotter);
-      const { dir } = store.find(stateOf(namespace), snapshotter, key);
+    remove({ snapshotter, key }, { namespace, lease }) {
+      const state = stateOf(namespace);
+      const all = store.of(state, snapshotter);
+      const { dir } = store.find(state, snapshotter, key);
       if ([...all.values()].some(({ info }) => info.parent === key)) throw failedPrecondition('cannot remove snapshot with child');
       all.delete(key);
+      state.release(lease, { id: key, type: `snapshots/${snapshotter}` });
       rmSync(dir, { recursive: true, force: true });
       return {};
     },

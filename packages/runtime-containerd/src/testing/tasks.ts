@@ -58,7 +58,7 @@ export class TaskService {
   handlers(): Handlers<typeof TasksService> {
     const { events } = this;
     return {
-      create: (request, { namespace }) => {
+      create: async (request, { namespace, signal }) => {
         const state = this.stateOf(namespace);
         const { containerId, stdin, stdout, stderr, terminal, rootfs } = request;
         const spec = state.containers.get(containerId)?.spec;
@@ -67,14 +67,18 @@ export class TaskService {
         if (!terminal && (stdout === '') !== (stderr === '')) throw invalidArgument('stdout and stderr: both or neither');
         const pid = this.nextPid++;
         const streams = { stdin, stdout, stderr, terminal };
-        state.tasks.set(containerId, new FakeTask(request, { namespace, containerId, execId: '', pid, spec, ...streams }));
+        const task = new FakeTask(request, { namespace, containerId, execId: '', pid, spec, ...streams });
+        await task.init.open(signal);
+        if (state.tasks.has(containerId)) throw alreadyExists(`task ${containerId}`);
+        state.tasks.set(containerId, task);
         const event = { containerId, bundle: `/fake/${namespace}/${containerId}`, rootfs, io: streams, checkpoint: '', pid };
         events.publish(namespace, '/tasks/create', 'TaskCreate', TaskCreate, event);
         return { containerId, pid };
       },
-      start: ({ containerId, execId }, { namespace }) => {
+      start: async ({ containerId, execId }, { namespace, signal }) => {
         const process = this.find(namespace, containerId).process(execId);
         if (process.status !== Status.CREATED) throw failedPrecondition(`cannot start a process that is ${Status[process.status]}`);
+        if (execId !== '') await process.open(signal);
         const { pid } = process;
         if (execId === '') events.publish(namespace, '/tasks/start', 'TaskStart', TaskStart, { containerId, pid });
         else events.publish(namespace, '/tasks/exec-started', 'TaskExecStarted', TaskExecStarted, { containerId, execId, pid });

@@ -6,21 +6,26 @@ const AUTH_REQUEST = 'containerd.types.transfer.AuthRequest';
 const AUTH_RESPONSE = 'containerd.types.transfer.AuthResponse';
 
 /**
- * Answers containerd's questions for credentials until the stream is closed. Every question is answered, also when the
- * caller's function fails, since containerd waits for an answer even after the pull is cancelled.
+ * Answers containerd's questions for credentials until the stream is closed. Every question is answered, with "none" when
+ * the caller's function fails: containerd waits for an answer even after the pull is cancelled.
  *
- * @throws what `credentials` throws, after the question has been answered with "none"
+ * @param onFailure told what `credentials` throws
  */
-export async function answerAuth(stream: NamedStream, credentials: NonNullable<PullRequest['credentials']>): Promise<void> {
+export async function answerAuth(
+  stream: NamedStream,
+  credentials: NonNullable<PullRequest['credentials']>,
+  onFailure: (error: Error) => void,
+): Promise<void> {
   for await (const message of stream.messages) {
     if (message.typeUrl !== AUTH_REQUEST) continue;
     const { host, reference } = AuthRequest.decode(message.value);
     let found: PullCredentials | undefined;
     try {
       found = await credentials(host, reference);
-    } finally {
-      stream.send({ typeUrl: AUTH_RESPONSE, value: AuthResponse.encode(AuthResponse.fromPartial(response(found))).finish() });
+    } catch (error) {
+      onFailure(error instanceof Error ? error : new Error(String(error)));
     }
+    stream.send({ typeUrl: AUTH_RESPONSE, value: AuthResponse.encode(AuthResponse.fromPartial(response(found))).finish() });
   }
 }
 

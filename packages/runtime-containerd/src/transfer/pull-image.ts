@@ -1,4 +1,5 @@
 import type { CallOptions } from '../call-options.js';
+import { isCancelled } from '../errors.js';
 import type { Content } from '../services/content.js';
 import { newStreamId, type NamedStream, type Streaming } from '../services/streaming.js';
 import type { Transfer } from '../services/transfer.js';
@@ -38,6 +39,7 @@ export async function pullImage(
   options.signal?.addEventListener('abort', onCallerAbort, { once: true });
   let watch: StallWatch | undefined;
   let ownFailure: Error | undefined;
+  let credentialsFailure: Error | undefined;
   const fail = (error: Error) => {
     ownFailure ??= error;
     stop(error);
@@ -49,10 +51,8 @@ export async function pullImage(
     watch = stallWatch(services, request, namespace, fail);
     const reading = readProgress(progress, request, watch).catch(fail);
     if (auth !== undefined && request.credentials !== undefined) {
-      // The stream's own end comes with `close` below, or with containerd, which ends the transfer as well.
-      answerAuth(auth, request.credentials).catch((error: unknown) => {
-        if (!abort.signal.aborted) fail(error instanceof Error ? error : new Error(String(error)));
-      });
+      // The stream ends with `close` below, or with containerd, which then ends the transfer too.
+      answerAuth(auth, request.credentials, (error) => (credentialsFailure ??= error)).catch(() => undefined);
     }
     await services.transfer.transfer(registrySource(request, auth?.id ?? ''), imageStoreDestination(request), {
       progressStream: progress.id,
@@ -63,7 +63,10 @@ export async function pullImage(
     });
     await Promise.race([reading, pause(PROGRESS_TAIL_MS)]);
   } catch (error) {
-    throw ownFailure ?? error;
+    if (ownFailure !== undefined) throw ownFailure;
+    // The registry's refusal of an anonymous pull is only what followed from it.
+    if (credentialsFailure !== undefined && !isCancelled(error)) throw credentialsFailure;
+    throw error;
   } finally {
     watch?.stop();
     options.signal?.removeEventListener('abort', onCallerAbort);

@@ -15,7 +15,10 @@ export interface PullRequest {
   readonly platform?: Platform;
   /** The directory with `<host>/hosts.toml` files, as containerd's machine sees it. containerd's own `config_path` is not used here. */
   readonly hostDir?: string;
-  /** Asked for each host that wants authentication, mirrors too; nothing means anonymous. */
+  /**
+   * Asked for each host that wants authentication, mirrors too; nothing means anonymous. When it fails the pull goes on
+   * anonymously, and when that fails too, the pull fails with its error.
+   */
   readonly credentials?: (host: string, reference: string) => PullCredentials | undefined | Promise<PullCredentials | undefined>;
   /** Sent with every request to every configured host of the reference, mirrors too. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -31,7 +31,8 @@ t.test('namespaces', async (t) => {
   await client.containers.create(container('x'), { namespace: 'n' });
   t.ok(isFailedPrecondition(await client.namespaces.delete('n').catch((e: unknown) => e)));
   await client.namespaces.delete('m');
-  t.ok(isNotFound(await client.namespaces.get('m').catch((e: unknown) => e)));
+  t.same(await client.namespaces.get('m'), { name: 'm', labels: {} }, 'gone, as containerd tells it');
+  t.ok(isNotFound(await client.namespaces.delete('m').catch((e: unknown) => e)));
 });
 
 t.test('leases', async (t) => {
