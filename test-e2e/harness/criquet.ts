@@ -49,15 +49,29 @@ export class Criquet {
 
   /** Starts it again after `stop`, with the same places. */
   async start(): Promise<void> {
-    this.daemon = await Daemon.start({
-      name: 'criquet',
+    this.daemon = await this.launch('criquet', async () => {
+      using cri = connectCri({ endpoint: this.endpoint });
+      await cri.runtime.version({}, { timeoutMs: 2_000 });
+    });
+  }
+
+  /** Starts a second daemon on the same places beside the first, which must refuse to serve; rejects with how it ended. */
+  async startAnother(): Promise<never> {
+    const other = await this.launch('second-criquet', async () => {
+      throw new Error('the first one answers in any case');
+    });
+    await other.stop();
+    throw new Error('the second daemon was not refused');
+  }
+
+  private launch(name: string, ready: () => Promise<void>): Promise<Daemon> {
+    return Daemon.start({
+      name,
       program: this.options.program,
       args: ['serve', '--config', this.configFile, '--log-level', 'debug'],
       directory: this.options.directory,
-      ready: async () => {
-        using cri = connectCri({ endpoint: this.endpoint });
-        await cri.runtime.version({}, { timeoutMs: 2_000 });
-      },
+      ready,
+      readyTimeoutMs: 15_000,
     });
   }
 
