@@ -1,5 +1,6 @@
 import type { CriConnection, CriConnectOptions } from '@criquet/cri-api';
 import type { Mounter } from '@criquet/pod-sync';
+import type { startShimServer } from '@criquet/shim-server';
 import type { Writable } from 'node:stream';
 
 /** Everything that a command touches outside itself, so that tests can stand in for it. */
@@ -12,6 +13,8 @@ export interface CommandContext {
   readonly connect: (options: CriConnectOptions) => CriConnection;
   /** Standard input as text, for a manifest named "-". */
   readonly readStdin: () => Promise<string>;
+  /** Starts the daemon; default: the shim server's. */
+  readonly startServer?: typeof startShimServer;
   /** Makes mounts; default: the machine's. */
   readonly mounter?: Mounter;
 }

@@ -1,3 +1,5 @@
+import { CriCallError } from '@criquet/cri-api';
+import { status } from '@grpc/grpc-js';
 import { Command, CommanderError } from 'commander';
 import { write, type CommandContext } from './command-context.js';
 import { addConfigCommand } from './config/config-command.js';
@@ -45,5 +47,9 @@ export async function runCommand(words: readonly string[], context: CommandConte
 function messageOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'interrupted';
   if (error instanceof Error && error.name === 'TimeoutError') return 'time ran out (--timeout)';
+  if (error instanceof CriCallError && error.code === status.UNAVAILABLE) {
+    const reason = error.details.replace(/ ?Resolution note: *$/, '');
+    return `${error.call}: the runtime does not answer (${reason}); see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT`;
+  }
   return error instanceof Error ? error.message : String(error);
 }

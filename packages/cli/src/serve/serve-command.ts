@@ -30,14 +30,15 @@ export function addServeCommand(program: Command, context: CommandContext): void
 
 async function serve(flags: ConfigFlags, context: CommandContext): Promise<void> {
   // Loaded here, so that client commands do not pay for the daemon's modules.
-  const { loadConfig, startShimServer } = await import('@criquet/shim-server');
-  const { config, files } = await loadConfig({
+  const shimServer = await import('@criquet/shim-server');
+  const start = context.startServer ?? shimServer.startShimServer;
+  const { config, files } = await shimServer.loadConfig({
     ...(flags.config === undefined ? {} : { path: flags.config }),
     overrides: configOverrides(flags),
   });
   const logger = await createLogger(config.logLevel, context.stdout);
   logger.info({ files, listen: config.listen, containerd: config.containerd.address }, 'criquet starts');
-  const server = await startShimServer({ config, logger }).catch((error: unknown) => {
+  const server = await start({ config, logger }).catch((error: unknown) => {
     logger.fatal({ err: error }, 'criquet cannot start');
     throw new CommandError(error instanceof Error ? error.message : String(error), ExitCode.failed, { cause: error });
   });
