@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, realpath, rm, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Mounter } from './mount-command.js';
 import { VolumeError } from './volume-error.js';
@@ -43,8 +43,10 @@ async function openWithin(volume: string, root: string, subPath: string): Promis
   const inside = relative(base, resolved);
   if (inside === '..' || inside.startsWith('../')) throw new VolumeError(volume, `subPath ${JSON.stringify(subPath)} leads out of the volume`);
   let handle = await open(base, O_PATH | constants.O_NOFOLLOW);
+  // Directories that are made get the volume's own mode, as the kubelet gives it: whoever may use the volume may use them.
+  const mode = (await handle.stat()).mode & 0o777;
   for (const part of inside.split('/').filter((name) => name !== '')) {
-    const next = await step(volume, subPath, handle, part).finally(() => handle.close());
+    const next = await step(volume, subPath, handle, part, mode).finally(() => handle.close());
     handle = next;
   }
   return handle;
@@ -62,13 +64,22 @@ async function resolveExisting(path: string): Promise<string> {
   }
 }
 
-async function step(volume: string, subPath: string, parent: FileHandle, name: string): Promise<FileHandle> {
+async function step(volume: string, subPath: string, parent: FileHandle, name: string, mode: number): Promise<FileHandle> {
   const path = `/proc/self/fd/${parent.fd}/${name}`;
-  await mkdir(path, { mode: 0o750 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  const made = await mkdir(path, { mode }).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      return false;
+    },
+  );
   const handle = await open(path, O_PATH | constants.O_NOFOLLOW);
-  if (!(await handle.stat()).isSymbolicLink()) return handle;
+  const stats = await handle.stat();
+  if (!stats.isSymbolicLink()) {
+    // The umask took bits away; a set-group-id bit that was inherited stays.
+    if (made) await chmod(`/proc/self/fd/${handle.fd}`, (stats.mode & 0o7000) | mode);
+    return handle;
+  }
   await handle.close();
   throw new VolumeError(volume, `subPath ${JSON.stringify(subPath)} was exchanged for a symbolic link`);
 }

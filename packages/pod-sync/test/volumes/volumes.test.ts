@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
@@ -258,7 +258,10 @@ await t.test('subPath: what is bound is inside the volume, whatever links say', 
   t.equal(readFileSync(join(await bind('real', '1'), 'file'), 'utf8'), 'content');
   t.equal(readFileSync(await bind('real/file', '2'), 'utf8'), 'content', 'a file too');
   t.equal(readFileSync(join(await bind('inner', '3'), 'file'), 'utf8'), 'content', 'a link that stays inside');
+  chmodSync(vol, 0o2777);
   await bind('new/deep', '4');
+  t.equal(mode(join(vol, 'new')), 0o2777, "what is made has the volume's mode");
+  t.equal(mode(join(vol, 'new/deep')), 0o2777);
   t.ok(statSync(join(vol, 'new/deep')).isDirectory());
   await t.rejects(bind('outer', '5'), { message: 'volume "v": subPath "outer" leads out of the volume' });
   await t.rejects(bind('outer/x', '6'), /leads out of the volume/);
