@@ -97,7 +97,7 @@ export class NetnsThread implements NetnsProvider {
       name: 'netns',
       execArgv: [], // flags like --eval or --import are the main thread's
       // it calls the kernel and nothing else
-      resourceLimits: { maxOldGenerationSizeMb: 32, maxYoungGenerationSizeMb: 4 },
+      resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 },
     });
     let cause: unknown;
     worker.on('message', (reply: NetnsReply) => this.#settle(reply));
