@@ -1,8 +1,8 @@
-import type { Descriptor as WireDescriptor } from '../gen/types/descriptor.js';
+import { Descriptor as WireDescriptor } from '../gen/types/descriptor.js';
 import type { Descriptor } from '../services/images.js';
 
 export function fromWireDescriptor(descriptor: WireDescriptor | undefined): Descriptor {
-  const { mediaType = '', digest = '', size = 0n, annotations = {} } = descriptor ?? {};
+  const { mediaType, digest, size, annotations } = descriptor ?? WireDescriptor.fromPartial({});
   return { mediaType, digest, size, annotations };
 }
 

@@ -1,6 +1,6 @@
 import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
-import { ContainersService, type Container } from '../gen/services/containers/v1/containers.js';
+import { Container, ContainersService } from '../gen/services/containers/v1/containers.js';
 import { fromWireAny, toWireAny } from '../grpc/any.js';
 import type { Channel } from '../grpc/channel.js';
 import { toNanos } from '../grpc/timestamp.js';
@@ -96,40 +96,43 @@ export function containersService(channel: Channel): Containers {
   };
 }
 
-function wireContainer(record: Partial<NewContainer> & { readonly id: string }): Container {
-  const { id, labels = {}, image = '', runtime, spec, snapshotter = '', snapshotKey = '', extensions = {}, sandbox = '' } = record;
-  return {
+function wireContainer({ id, ...record }: Partial<NewContainer> & { readonly id: string }): Container {
+  const { runtime, spec, extensions = {}, labels = {}, image = '', snapshotter = '', snapshotKey = '', sandbox = '' } = record;
+  return Container.fromPartial({
     id,
     labels,
     image,
-    runtime:
-      runtime === undefined
-        ? undefined
-        : { name: runtime.name, options: runtime.options === undefined ? undefined : toWireAny(runtime.options) },
-    spec: spec === undefined ? undefined : toWireAny(spec),
     snapshotter,
     snapshotKey,
-    extensions: Object.fromEntries(Object.entries(extensions).map(([name, any]) => [name, toWireAny(any)])),
     sandbox,
-    createdAt: undefined,
-    updatedAt: undefined,
+    extensions: mapAny(extensions, toWireAny),
+    ...(runtime === undefined ? {} : { runtime: wireRuntime(runtime) }),
+    ...(spec === undefined ? {} : { spec: toWireAny(spec) }),
+  });
+}
+
+function wireRuntime({ name, options }: ContainerRuntime) {
+  return { name, ...(options === undefined ? {} : { options: toWireAny(options) }) };
+}
+
+function containerRecord(reply: { container: Container | undefined }): ContainerRecord {
+  const { runtime, spec, ...container } = reply.container ?? Container.fromPartial({});
+  const options = runtime?.options;
+  return {
+    id: container.id,
+    labels: container.labels,
+    image: container.image,
+    runtime: { name: runtime?.name ?? '', ...(options === undefined ? {} : { options: fromWireAny(options) }) },
+    ...(spec === undefined ? {} : { spec: fromWireAny(spec) }),
+    snapshotter: container.snapshotter,
+    snapshotKey: container.snapshotKey,
+    extensions: mapAny(container.extensions, fromWireAny),
+    sandbox: container.sandbox,
+    createdAt: toNanos(container.createdAt),
+    updatedAt: toNanos(container.updatedAt),
   };
 }
 
-function containerRecord({ container }: { container: Container | undefined }): ContainerRecord {
-  const { runtime, spec, extensions = {} } = container ?? {};
-  const options = runtime?.options;
-  return {
-    id: container?.id ?? '',
-    labels: container?.labels ?? {},
-    image: container?.image ?? '',
-    runtime: { name: runtime?.name ?? '', ...(options === undefined ? {} : { options: fromWireAny(options) }) },
-    ...(spec === undefined ? {} : { spec: fromWireAny(spec) }),
-    snapshotter: container?.snapshotter ?? '',
-    snapshotKey: container?.snapshotKey ?? '',
-    extensions: Object.fromEntries(Object.entries(extensions).map(([name, any]) => [name, fromWireAny(any)])),
-    sandbox: container?.sandbox ?? '',
-    createdAt: toNanos(container?.createdAt),
-    updatedAt: toNanos(container?.updatedAt),
-  };
+function mapAny<From, To>(map: Readonly<Record<string, From>>, convert: (any: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(map).map(([name, any]) => [name, convert(any)]));
 }

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../call-options.js';
-import { ContentService, type Info, type Status } from '../gen/services/content/v1/content.js';
+import { ContentService, Info, Status } from '../gen/services/content/v1/content.js';
 import type { Channel } from '../grpc/channel.js';
 import { toNanos } from '../grpc/timestamp.js';
 import { writeBlob } from './write-blob.js';
@@ -98,11 +98,11 @@ const DEFAULT_MAX_BYTES = 8 * 1024 * 1024;
 export function contentService(channel: Channel): Content {
   const service: Content = {
     async info(digest, options) {
-      return contentInfo(await channel.unary(ContentService.info, { digest }, options), digest);
+      return contentInfo(await channel.unary(ContentService.info, { digest }, options));
     },
     async *list(filters = [], options) {
       for await (const { info } of channel.serverStream(ContentService.list, { filters: [...filters] }, options)) {
-        for (const item of info) yield contentInfo({ info: item }, item.digest);
+        for (const item of info) yield contentInfo({ info: item });
       }
     },
     async *read(digest, { offset = 0, size = 0, ...options } = {}) {
@@ -122,7 +122,7 @@ export function contentService(channel: Channel): Content {
     async update(digest, labels, fields = [], options) {
       const info = { digest, size: 0n, createdAt: undefined, updatedAt: undefined, labels };
       const updateMask = fields.length === 0 ? ['labels'] : [...fields];
-      return contentInfo(await channel.unary(ContentService.update, { info, updateMask }, options), digest);
+      return contentInfo(await channel.unary(ContentService.update, { info, updateMask }, options));
     },
     async delete(digest, options) {
       await channel.unary(ContentService.delete, { digest }, options);
@@ -131,12 +131,11 @@ export function contentService(channel: Channel): Content {
       return writeBlob(channel, service, blob, options);
     },
     async status(ref, options) {
-      const { status } = await channel.unary(ContentService.status, { ref }, options);
-      return ingestStatus(status, ref);
+      return ingestStatus(await channel.unary(ContentService.status, { ref }, options));
     },
     async statuses(filters = [], options) {
       const { statuses } = await channel.unary(ContentService.listStatuses, { filters: [...filters] }, options);
-      return statuses.map((status) => ingestStatus(status, status.ref));
+      return statuses.map((status) => ingestStatus({ status }));
     },
     async abort(ref, options) {
       await channel.unary(ContentService.abort, { ref }, options);
@@ -145,23 +144,12 @@ export function contentService(channel: Channel): Content {
   return service;
 }
 
-function contentInfo({ info }: { info: Info | undefined }, digest: string): ContentInfo {
-  return {
-    digest: info?.digest ?? digest,
-    size: info?.size ?? 0n,
-    createdAt: toNanos(info?.createdAt),
-    updatedAt: toNanos(info?.updatedAt),
-    labels: info?.labels ?? {},
-  };
+function contentInfo(reply: { info: Info | undefined }): ContentInfo {
+  const { digest, size, createdAt, updatedAt, labels } = reply.info ?? Info.fromPartial({});
+  return { digest, size, createdAt: toNanos(createdAt), updatedAt: toNanos(updatedAt), labels };
 }
 
-function ingestStatus(status: Status | undefined, ref: string): IngestStatus {
-  return {
-    ref: status?.ref ?? ref,
-    offset: status?.offset ?? 0n,
-    total: status?.total ?? 0n,
-    expected: status?.expected ?? '',
-    startedAt: toNanos(status?.startedAt),
-    updatedAt: toNanos(status?.updatedAt),
-  };
+function ingestStatus(reply: { status: Status | undefined }): IngestStatus {
+  const { ref, offset, total, expected, startedAt, updatedAt } = reply.status ?? Status.fromPartial({});
+  return { ref, offset, total, expected, startedAt: toNanos(startedAt), updatedAt: toNanos(updatedAt) };
 }

@@ -62,13 +62,13 @@ const decoders: Readonly<Record<string, Decode>> = {
   'containerd.events.ContainerDelete': (head, value) => {
     return { ...head, topic: '/containers/delete', id: ContainerDelete.decode(value).id };
   },
-  'containerd.events.ImageCreate': (head, value) => {
+  'containerd.services.images.v1.ImageCreate': (head, value) => {
     return { ...head, topic: '/images/create', name: ImageCreate.decode(value).name };
   },
-  'containerd.events.ImageUpdate': (head, value) => {
+  'containerd.services.images.v1.ImageUpdate': (head, value) => {
     return { ...head, topic: '/images/update', name: ImageUpdate.decode(value).name };
   },
-  'containerd.events.ImageDelete': (head, value) => {
+  'containerd.services.images.v1.ImageDelete': (head, value) => {
     return { ...head, topic: '/images/delete', name: ImageDelete.decode(value).name };
   },
 };

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../call-options.js';
-import { ImagesService, type Image } from '../gen/services/images/v1/images.js';
+import { Image, ImagesService } from '../gen/services/images/v1/images.js';
 import type { Channel } from '../grpc/channel.js';
 import { fromWireDescriptor, toWireDescriptor } from '../grpc/descriptor.js';
 import { toNanos } from '../grpc/timestamp.js';
@@ -72,12 +72,7 @@ function wireImage({ name, labels = {}, target }: NewImage): Image {
   return { name, labels, target: toWireDescriptor(target), createdAt: undefined, updatedAt: undefined };
 }
 
-function imageRecord({ image }: { image: Image | undefined }): ImageRecord {
-  return {
-    name: image?.name ?? '',
-    labels: image?.labels ?? {},
-    target: fromWireDescriptor(image?.target),
-    createdAt: toNanos(image?.createdAt),
-    updatedAt: toNanos(image?.updatedAt),
-  };
+function imageRecord(reply: { image: Image | undefined }): ImageRecord {
+  const { name, labels, target, createdAt, updatedAt } = reply.image ?? Image.fromPartial({});
+  return { name, labels, target: fromWireDescriptor(target), createdAt: toNanos(createdAt), updatedAt: toNanos(updatedAt) };
 }

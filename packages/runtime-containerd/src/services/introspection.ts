@@ -1,6 +1,6 @@
 import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
-import { IntrospectionService, type Plugin } from '../gen/services/introspection/v1/introspection.js';
+import { IntrospectionService, Plugin } from '../gen/services/introspection/v1/introspection.js';
 import { fromWireAny, toWireAny } from '../grpc/any.js';
 import type { Channel } from '../grpc/channel.js';
 import { toNanos } from '../grpc/timestamp.js';
@@ -74,8 +74,7 @@ export function introspectionService(channel: Channel): Introspection {
         { type, id, options: wireOptions },
         options,
       );
-      const record = plugin ?? { type, id, requires: [], platforms: [], exports: {}, capabilities: [], initErr: undefined };
-      return { plugin: pluginRecord(record), ...(extra === undefined ? {} : { extra: fromWireAny(extra) }) };
+      return { plugin: pluginRecord(plugin ?? Plugin.fromPartial({ type, id })), ...(extra === undefined ? {} : { extra: fromWireAny(extra) }) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../call-options.js';
-import { LeasesService, type Lease as WireLease } from '../gen/services/leases/v1/leases.js';
+import { Lease as WireLease, LeasesService } from '../gen/services/leases/v1/leases.js';
 import type { Channel } from '../grpc/channel.js';
 import { toNanos } from '../grpc/timestamp.js';
 
@@ -40,7 +40,7 @@ export function leasesService(channel: Channel): Leases {
   return {
     async create({ id = '', labels = {} }, options) {
       const { lease } = await channel.unary(LeasesService.create, { id, labels }, options);
-      return leaseRecord(lease ?? { id, labels, createdAt: undefined });
+      return leaseRecord(lease ?? WireLease.fromPartial({ id, labels }));
     },
     async delete(id, { sync = false, ...options } = {}) {
       await channel.unary(LeasesService.delete, { id, sync }, options);

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../call-options.js';
-import { NamespacesService, type Namespace } from '../gen/services/namespaces/v1/namespace.js';
+import { Namespace, NamespacesService } from '../gen/services/namespaces/v1/namespace.js';
 import type { Channel } from '../grpc/channel.js';
 
 /** The namespaces service (containerd.services.namespaces.v1). */
@@ -48,5 +48,6 @@ export function namespacesService(channel: Channel): Namespaces {
 }
 
 function record(reply: { namespace: Namespace | undefined }): NamespaceRecord {
-  return { name: reply.namespace?.name ?? '', labels: reply.namespace?.labels ?? {} };
+  const { name, labels } = reply.namespace ?? Namespace.fromPartial({});
+  return { name, labels };
 }

@@ -1,5 +1,5 @@
 import type { CallOptions } from '../call-options.js';
-import { Kind, SnapshotsService, type Info } from '../gen/services/snapshots/v1/snapshots.js';
+import { Info, Kind, SnapshotsService } from '../gen/services/snapshots/v1/snapshots.js';
 import type { Channel } from '../grpc/channel.js';
 import { fromWireMount } from '../grpc/mount.js';
 import { toNanos } from '../grpc/timestamp.js';
@@ -81,12 +81,12 @@ export function snapshotsService(channel: Channel): Snapshots {
       return mounts.map(fromWireMount);
     },
     async stat(snapshotter, key, options) {
-      return snapshotInfo(await channel.unary(SnapshotsService.stat, { snapshotter, key }, options), key);
+      return snapshotInfo(await channel.unary(SnapshotsService.stat, { snapshotter, key }, options));
     },
     async update(snapshotter, key, labels, fields = [], options) {
-      const info = { name: key, parent: '', kind: Kind.UNKNOWN, createdAt: undefined, updatedAt: undefined, labels };
+      const info = Info.fromPartial({ name: key, labels });
       const updateMask = fields.length === 0 ? ['labels'] : [...fields];
-      return snapshotInfo(await channel.unary(SnapshotsService.update, { snapshotter, info, updateMask }, options), key);
+      return snapshotInfo(await channel.unary(SnapshotsService.update, { snapshotter, info, updateMask }, options));
     },
     async *list(snapshotter, filters = [], options) {
       for await (const { info } of channel.serverStream(
@@ -94,7 +94,7 @@ export function snapshotsService(channel: Channel): Snapshots {
         { snapshotter, filters: [...filters] },
         options,
       )) {
-        for (const item of info) yield snapshotInfo({ info: item }, item.name);
+        for (const item of info) yield snapshotInfo({ info: item });
       }
     },
     async usage(snapshotter, key, options) {
@@ -119,13 +119,7 @@ const kinds: Readonly<Record<number, SnapshotKind>> = {
   [Kind.COMMITTED]: 'committed',
 };
 
-function snapshotInfo({ info }: { info: Info | undefined }, key: string): SnapshotInfo {
-  return {
-    name: info?.name ?? key,
-    parent: info?.parent ?? '',
-    kind: kinds[info?.kind ?? Kind.UNKNOWN] ?? 'unknown',
-    createdAt: toNanos(info?.createdAt),
-    updatedAt: toNanos(info?.updatedAt),
-    labels: info?.labels ?? {},
-  };
+function snapshotInfo(reply: { info: Info | undefined }): SnapshotInfo {
+  const { name, parent, kind, createdAt, updatedAt, labels } = reply.info ?? Info.fromPartial({});
+  return { name, parent, kind: kinds[kind] ?? 'unknown', createdAt: toNanos(createdAt), updatedAt: toNanos(updatedAt), labels };
 }

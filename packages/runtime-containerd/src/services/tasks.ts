@@ -2,7 +2,7 @@ import type { Any } from '../any.js';
 import type { CallOptions } from '../call-options.js';
 import { TasksService } from '../gen/services/tasks/v1/tasks.js';
 import { ProcessDetails } from '../gen/types/runc/options/oci.js';
-import { Status as WireStatus, type Process } from '../gen/types/task/task.js';
+import { Process, Status as WireStatus } from '../gen/types/task/task.js';
 import { fromWireAny, toWireAny } from '../grpc/any.js';
 import type { Channel } from '../grpc/channel.js';
 import { fromWireDescriptor, toWireDescriptor } from '../grpc/descriptor.js';
@@ -243,17 +243,18 @@ function exit(reply: { pid: number; exitStatus: number; exitedAt: Process['exite
   return { pid: reply.pid, exitStatus: reply.exitStatus, exitedAt: toNanos(reply.exitedAt) };
 }
 
-function taskProcess(containerId: string, execId: string, process: Process | undefined): TaskProcess {
+function taskProcess(containerId: string, execId: string, reply: Process = Process.fromPartial({})): TaskProcess {
+  const { pid, status, exitStatus, exitedAt, stdin, stdout, stderr, terminal } = reply;
   return {
     containerId,
     execId,
-    pid: process?.pid ?? 0,
-    status: statuses[process?.status ?? WireStatus.UNKNOWN] ?? 'unknown',
-    exitStatus: process?.exitStatus ?? 0,
-    exitedAt: toNanos(process?.exitedAt),
-    stdin: process?.stdin ?? '',
-    stdout: process?.stdout ?? '',
-    stderr: process?.stderr ?? '',
-    terminal: process?.terminal ?? false,
+    pid,
+    status: statuses[status] ?? 'unknown',
+    exitStatus,
+    exitedAt: toNanos(exitedAt),
+    stdin,
+    stdout,
+    stderr,
+    terminal,
   };
 }

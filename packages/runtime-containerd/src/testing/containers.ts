@@ -40,7 +40,7 @@ export function containerHandlers(
       const stored = { ...record, labels: storedLabels(record.labels), createdAt: time, updatedAt: time };
       state.containers.set(record.id, stored);
       const runtime = { name: record.runtime?.name ?? '', options: record.runtime?.options };
-      events.publish(namespace, '/containers/create', 'ContainerCreate', ContainerCreate, { id: record.id, image: record.image, runtime });
+      events.publish(namespace, '/containers/create', 'containerd.events.ContainerCreate', ContainerCreate, { id: record.id, image: record.image, runtime });
       return { container: stored };
     },
     update({ container, updateMask = [] }, { namespace }) {
@@ -65,14 +65,14 @@ export function containerHandlers(
       validated(updated);
       state.containers.set(id, updated);
       const { image, labels, snapshotKey } = updated;
-      events.publish(namespace, '/containers/update', 'ContainerUpdate', ContainerUpdate, { id, image, labels, snapshotKey });
+      events.publish(namespace, '/containers/update', 'containerd.events.ContainerUpdate', ContainerUpdate, { id, image, labels, snapshotKey });
       return { container: updated };
     },
     delete({ id }, { namespace }) {
       const state = stateOf(namespace);
       find(state, id);
       state.containers.delete(id);
-      events.publish(namespace, '/containers/delete', 'ContainerDelete', ContainerDelete, { id });
+      events.publish(namespace, '/containers/delete', 'containerd.events.ContainerDelete', ContainerDelete, { id });
       collect(state);
       return {};
     },

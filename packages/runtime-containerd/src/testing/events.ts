@@ -34,10 +34,10 @@ export class EventExchange {
     return this.subscribers.size;
   }
 
-  /** `type` is the message's name below `containerd.events`. */
+  /** `type` is the message's full name, as it stands in the type URL. */
   publish<T>(namespace: string, topic: string, type: string, encoder: Encoder<T>, message: T): void {
     const value = Buffer.from(encoder.encode(message).finish());
-    this.forward({ timestamp: now(), namespace, topic, event: { typeUrl: `containerd.events.${type}`, value } });
+    this.forward({ timestamp: now(), namespace, topic, event: { typeUrl: type, value } });
   }
 
   forward(envelope: Envelope): void {

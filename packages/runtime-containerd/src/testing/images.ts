@@ -46,7 +46,7 @@ export function imageHandlers(
       const image = find(state, name);
       if (target !== undefined && target.digest !== image.target?.digest) throw notFound(`image ${JSON.stringify(name)} has different target`);
       state.images.delete(name);
-      events.publish(namespace, '/images/delete', 'ImageDelete', ImageDelete, { name });
+      events.publish(namespace, '/images/delete', 'containerd.services.images.v1.ImageDelete', ImageDelete, { name });
       collect(state);
       return {};
     },
@@ -60,8 +60,8 @@ export function storeImage(state: NamespaceState, events: EventExchange, image: 
   const stored = { ...image, labels: storedLabels(image.labels), createdAt: known?.createdAt ?? time, updatedAt: time };
   state.images.set(image.name, stored);
   const { name, labels } = stored;
-  if (known === undefined) events.publish(state.name, '/images/create', 'ImageCreate', ImageCreate, { name, labels });
-  else events.publish(state.name, '/images/update', 'ImageUpdate', ImageUpdate, { name, labels });
+  if (known === undefined) events.publish(state.name, '/images/create', 'containerd.services.images.v1.ImageCreate', ImageCreate, { name, labels });
+  else events.publish(state.name, '/images/update', 'containerd.services.images.v1.ImageUpdate', ImageUpdate, { name, labels });
   return stored;
 }
 

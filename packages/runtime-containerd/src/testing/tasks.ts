@@ -52,7 +52,7 @@ export class TaskService {
 
   /** The kernel killed a process of the container. */
   oom(namespace: string, containerId: string): void {
-    this.events.publish(namespace, '/tasks/oom', 'TaskOOM', TaskOOM, { containerId });
+    this.events.publish(namespace, '/tasks/oom', 'containerd.events.TaskOOM', TaskOOM, { containerId });
   }
 
   handlers(): Handlers<typeof TasksService> {
@@ -72,7 +72,7 @@ export class TaskService {
         if (state.tasks.has(containerId)) throw alreadyExists(`task ${containerId}`);
         state.tasks.set(containerId, task);
         const event = { containerId, bundle: `/fake/${namespace}/${containerId}`, rootfs, io: streams, checkpoint: '', pid };
-        events.publish(namespace, '/tasks/create', 'TaskCreate', TaskCreate, event);
+        events.publish(namespace, '/tasks/create', 'containerd.events.TaskCreate', TaskCreate, event);
         return { containerId, pid };
       },
       start: async ({ containerId, execId }, { namespace, signal }) => {
@@ -80,8 +80,8 @@ export class TaskService {
         if (process.status !== Status.CREATED) throw failedPrecondition(`cannot start a process that is ${Status[process.status]}`);
         if (execId !== '') await process.open(signal);
         const { pid } = process;
-        if (execId === '') events.publish(namespace, '/tasks/start', 'TaskStart', TaskStart, { containerId, pid });
-        else events.publish(namespace, '/tasks/exec-started', 'TaskExecStarted', TaskExecStarted, { containerId, execId, pid });
+        if (execId === '') events.publish(namespace, '/tasks/start', 'containerd.events.TaskStart', TaskStart, { containerId, pid });
+        else events.publish(namespace, '/tasks/exec-started', 'containerd.events.TaskExecStarted', TaskExecStarted, { containerId, execId, pid });
         process.started((ended) => this.exited(ended), this.program());
         return { pid };
       },
@@ -115,7 +115,7 @@ export class TaskService {
         if (spec === undefined || execId === '') throw invalidArgument('exec needs an id and a spec');
         const { pid: _, execSpec: __, ...init } = task.init.init;
         task.addExec({ ...init, execId, pid: this.nextPid++, execSpec: spec, stdin, stdout, stderr, terminal });
-        events.publish(namespace, '/tasks/exec-added', 'TaskExecAdded', TaskExecAdded, { containerId, execId });
+        events.publish(namespace, '/tasks/exec-added', 'containerd.events.TaskExecAdded', TaskExecAdded, { containerId, execId });
         return {};
       },
       resizePty: ({ containerId, execId, width, height }, { namespace }) => {
@@ -128,12 +128,12 @@ export class TaskService {
       },
       pause: ({ containerId }, { namespace }) => {
         this.change(namespace, containerId, Status.RUNNING, Status.PAUSED);
-        events.publish(namespace, '/tasks/paused', 'TaskPaused', TaskPaused, { containerId });
+        events.publish(namespace, '/tasks/paused', 'containerd.events.TaskPaused', TaskPaused, { containerId });
         return {};
       },
       resume: ({ containerId }, { namespace }) => {
         this.change(namespace, containerId, Status.PAUSED, Status.RUNNING);
-        events.publish(namespace, '/tasks/resumed', 'TaskResumed', TaskResumed, { containerId });
+        events.publish(namespace, '/tasks/resumed', 'containerd.events.TaskResumed', TaskResumed, { containerId });
         return {};
       },
       listPids: ({ containerId }, { namespace }) => {
@@ -173,7 +173,7 @@ export class TaskService {
     const { namespace, containerId, execId, pid, exitStatus, exitedAt } = process;
     const id = execId || containerId;
     const event = { containerId, id, pid, exitStatus, exitedAt: fromNanos(exitedAt) };
-    this.events.publish(namespace, '/tasks/exit', 'TaskExit', TaskExit, event);
+    this.events.publish(namespace, '/tasks/exit', 'containerd.events.TaskExit', TaskExit, event);
     if (execId !== '') return;
     // With its first process the whole container ends.
     const execs = this.stateOf(namespace).tasks.get(containerId)?.execs.values() ?? [];
@@ -183,7 +183,7 @@ export class TaskService {
   private publishDelete(process: FakeProcess): void {
     const { namespace, containerId, pid, exitStatus, exitedAt } = process;
     const event = { containerId, id: containerId, pid, exitStatus, exitedAt: fromNanos(exitedAt) };
-    this.events.publish(namespace, '/tasks/delete', 'TaskDelete', TaskDelete, event);
+    this.events.publish(namespace, '/tasks/delete', 'containerd.events.TaskDelete', TaskDelete, event);
   }
 }
 

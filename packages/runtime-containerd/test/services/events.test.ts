@@ -55,7 +55,7 @@ t.test('decoding', async (t) => {
   t.match(decode('TaskResumed', TaskResumed.encode({ containerId: 'c' }).finish()), { topic: '/tasks/resumed', containerId: 'c' });
   t.match(decode('TaskCheckpointed', TaskCheckpointed.encode({ containerId: 'c', checkpoint: 'p' }).finish()), { topic: '/tasks/checkpointed', checkpoint: 'p' });
   t.match(decode('ContainerUpdate', ContainerUpdate.encode({ id: 'c', image: '', labels: {}, snapshotKey: '' }).finish()), { topic: '/containers/update', id: 'c' });
-  t.match(decode('ImageUpdate', ImageUpdate.encode({ name: 'i', labels: {} }).finish()), { topic: '/images/update', name: 'i' });
+  t.match(decodeEvent(envelope('containerd.services.images.v1.ImageUpdate', ImageUpdate.encode({ name: 'i', labels: {} }).finish())), { topic: '/images/update', name: 'i' });
   const created = ContainerCreate.encode({ id: 'c', image: '', runtime: undefined }).finish();
   t.match(decodeEvent(envelope('type.googleapis.com/containerd.events.ContainerCreate', created)), { topic: '/containers/create' }, 'an older containerd');
 });
