@@ -71,6 +71,8 @@ export class ContainerStopper {
 
   private async run(container: ContainerRecord, stop: Stop): Promise<void> {
     const exited = this.watch.exited(container.id);
+    // When a signal is refused nobody waits for the exit any more.
+    exited.catch(() => undefined);
     if (stop.killAt > Date.now()) {
       const asked = this.signal(container, container.stopSignal, false);
       // A refused signal fails the stop; one that was taken, or that a hung shim has not answered, does not hold up the kill.

@@ -11,10 +11,17 @@ export function ignoreTaskGone(error: unknown): void {
 }
 
 const SIGKILL = 9;
+/** How long the kernel may take to end a killed process; one in an uninterruptible wait may never end. */
+const KILLED_MS = 60_000;
 
-/** Ends a task in whatever state and removes it; one that is gone is fine. */
+/** Kills a task in whatever state, waits for its end (until then containerd refuses to delete it) and removes it; one that is gone is fine. */
 export async function discardTask(tasks: Tasks, id: string, options: CallOptions = {}): Promise<void> {
-  await tasks.kill(id, { signal: SIGKILL, all: true }, options).catch(ignoreTaskGone);
+  try {
+    await tasks.kill(id, { signal: SIGKILL, all: true }, options);
+    await tasks.wait(id, undefined, { timeoutMs: KILLED_MS, ...options });
+  } catch (error) {
+    ignoreTaskGone(error);
+  }
   await tasks.delete(id, options).catch(ignoreTaskGone);
 }
 

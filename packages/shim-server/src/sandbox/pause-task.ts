@@ -1,19 +1,13 @@
 import type { Containerd, Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { ignoreTaskGone } from '../runtime/already-gone.js';
-import { ProcessEnd } from '../runtime/process-end.js';
+import { discardTask } from '../runtime/already-gone.js';
 import { Token } from '../tokens.js';
-
-const SIGKILL = 9;
 
 /** The process that holds a sandbox's namespaces: a containerd task under the sandbox's id. */
 @scoped(Lifecycle.ContainerScoped)
 export class PauseTask {
-  constructor(
-    @inject(Token.Containerd) private readonly containerd: Containerd,
-    @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
-  ) {}
+  constructor(@inject(Token.Containerd) private readonly containerd: Containerd) {}
 
   /** Creates and starts it. @returns its pid */
   async create(sandboxId: string, rootfs: readonly Mount[], handler: RuntimeHandler, signal?: AbortSignal): Promise<number> {
@@ -39,16 +33,6 @@ export class PauseTask {
 
   /** Kills it and removes the task; one that is gone already, with or without its shim, is fine. */
   async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    const { tasks } = this.containerd;
-    const options = signal === undefined ? {} : { signal };
-    const ended = this.processEnd.of(sandboxId, options);
-    ended.catch(() => undefined);
-    try {
-      await tasks.kill(sandboxId, { signal: SIGKILL, all: true }, options);
-      await ended;
-    } catch (error) {
-      ignoreTaskGone(error);
-    }
-    await tasks.delete(sandboxId, options).catch(ignoreTaskGone);
+    await discardTask(this.containerd.tasks, sandboxId, signal === undefined ? {} : { signal });
   }
 }

@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectCri, type ContainerConfig, type CriConnection, type DeepPartial, type PodSandboxConfig } from '@criquet/cri-api';
 import { attaching, FakeNetnsProvider, FakePluginRunner, type FakePlugin } from '@criquet/network-cni/testing';
+import { connectContainerd, type Containerd } from '@criquet/runtime-containerd';
 import { FakeContainerd, fakeImage, type FakeImage } from '@criquet/runtime-containerd/testing';
 import { pino } from 'pino';
 import { defaultConfig, type CriquetConfig } from '../../src/config/index.js';
@@ -21,9 +22,12 @@ export class TestFailpoints implements Failpoints {
   readonly reached: string[] = [];
   private readonly failing = new Map<string, Error>();
   private readonly held = new Map<string, Promise<void>>();
+  private readonly waiting = new Map<string, () => void>();
+  private readonly releases: (() => void)[] = [];
 
   async reach(place: string): Promise<void> {
     this.reached.push(place);
+    this.waiting.get(place)?.();
     await this.held.get(place);
     const error = this.failing.get(place);
     if (error !== undefined) throw error;
@@ -37,30 +41,51 @@ export class TestFailpoints implements Failpoints {
   hold(place: string): () => void {
     let release!: () => void;
     this.held.set(place, new Promise((resolve) => (release = resolve)));
+    this.releases.push(release);
     return () => {
       this.held.delete(place);
       release();
     };
   }
 
+  /** Holds a step; resolves when a call has come to it. */
+  async holdUntilReached(place: string, begin: () => void): Promise<() => void> {
+    const release = this.hold(place);
+    const reached = new Promise<void>((resolve) => this.waiting.set(place, resolve));
+    begin();
+    await reached;
+    return release;
+  }
+
   clear(): void {
     this.failing.clear();
+  }
+
+  /** Fails what is held and everything that follows. */
+  abandon(): void {
+    for (const place of [...this.held.keys(), ...this.reached]) this.fail(place, new Error('killed'));
+    for (const release of this.releases) release();
   }
 }
 
 /** criquet on a fake containerd and fake plugins: the real server, a real client, real sockets, FIFOs and files. */
 export class Shim {
   readonly netns = new FakeNetnsProvider();
-  readonly failpoints = new TestFailpoints();
+  failpoints = new TestFailpoints();
+  /** What the daemon logged, at every level. */
+  readonly logLines: string[] = [];
   readonly plugins: FakePluginRunner;
   readonly image: FakeImage;
   cri: CriConnection;
   private server: ShimServer | undefined;
+  private readonly killed: { server: ShimServer; failpoints: TestFailpoints }[] = [];
+  private readonly clients: { close(): void }[] = [];
+  private compositions = 0;
 
   private constructor(
     readonly dir: string,
     readonly containerd: FakeContainerd,
-    readonly config: CriquetConfig,
+    public config: CriquetConfig,
     plugins: Readonly<Record<string, FakePlugin>>,
   ) {
     this.plugins = new FakePluginRunner(plugins);
@@ -72,34 +97,61 @@ export class Shim {
     options: {
       readonly plugins?: Readonly<Record<string, FakePlugin>>;
       readonly change?: (config: CriquetConfig) => CriquetConfig;
+      /** Default true: a network configuration is there. */
+      readonly network?: boolean;
     } = {},
   ): Promise<Shim> {
     const dir = await mkdtemp(join(tmpdir(), 'criquet-shim-'));
     const containerd = await FakeContainerd.start({ dir: join(await made(dir, 'containerd')) });
+    await symlink(containerd.address, join(dir, 'containerd-0.sock'));
     const base = defaultConfig();
     const config: CriquetConfig = {
       ...base,
       listen: `unix://${join(dir, 'criquet.sock')}`,
       stateDir: join(dir, 'state'),
       rootDir: join(dir, 'root'),
-      containerd: { ...base.containerd, address: containerd.address, callTimeout: 10_000 },
+      containerd: { ...base.containerd, address: join(dir, 'containerd-0.sock'), callTimeout: 10_000 },
       cni: { ...base.cni, confDir: await made(dir, 'net.d'), binDirs: ['/fake'], cacheDir: join(dir, 'cni'), addTimeout: 5_000, delTimeout: 5_000 },
       image: { ...base.image, hostsDir: join(dir, 'hosts') },
     };
     const shim = new Shim(dir, containerd, options.change?.(config) ?? config, options.plugins ?? { net: attaching('10.1.0.7/24', 'fd00::7/64') });
-    await shim.writeNetwork();
+    if (options.network !== false) await shim.writeNetwork();
     containerd.addImage(NAMESPACE, IMAGE, shim.image);
     await shim.serve();
     return shim;
   }
 
   async serve(): Promise<void> {
-    const { netns, plugins, failpoints } = this;
-    this.server = await startShimServer({
-      config: this.config,
-      logger: pino({ level: process.env.CRIQUET_TEST_LOG ?? 'silent' }),
+    this.server = await this.startServer(this.config);
+  }
+
+  /** One more daemon on the same node. */
+  async startServer(config: CriquetConfig): Promise<ShimServer> {
+    const { netns, plugins, failpoints, logLines } = this;
+    const echo = process.env.CRIQUET_TEST_LOG !== undefined;
+    const write = (line: string) => {
+      logLines.push(line);
+      if (echo) process.stderr.write(line);
+    };
+    return startShimServer({
+      config,
+      logger: pino({ level: 'trace' }, { write }),
       replacements: { netns, pluginRunner: plugins, failpoints },
     });
+  }
+
+  /** Another client of the same containerd. */
+  otherClient(): Containerd {
+    const client = connectContainerd({ address: this.containerd.address, namespace: NAMESPACE });
+    this.clients.push(client);
+    return client;
+  }
+
+  /** Another connection to the CRI socket. */
+  connect(): CriConnection {
+    const cri = connectCri({ endpoint: this.config.listen });
+    this.clients.push(cri);
+    return cri;
   }
 
   async writeNetwork(plugins: readonly object[] = [{ type: 'net' }]): Promise<void> {
@@ -118,9 +170,38 @@ export class Shim {
     await this.serve();
   }
 
+  /**
+   * The daemon dies where it stands and another one is started: from here on the old one reaches containerd no more and what its
+   * calls were about to do is not done.
+   */
+  async killAndRestart(): Promise<void> {
+    if (this.server !== undefined) this.killed.push({ server: this.server, failpoints: this.failpoints });
+    this.server = undefined;
+    await rm(this.config.containerd.address);
+    this.containerd.stop();
+    await this.containerd.listen();
+    await rm(join(this.config.stateDir, 'lock'));
+    this.cri.close();
+    this.failpoints = new TestFailpoints();
+    this.compositions += 1;
+    this.config = {
+      ...this.config,
+      listen: `unix://${join(this.dir, `criquet-${this.compositions}.sock`)}`,
+      containerd: { ...this.config.containerd, address: join(this.dir, `containerd-${this.compositions}.sock`) },
+    };
+    await symlink(this.containerd.address, this.config.containerd.address);
+    this.cri = connectCri({ endpoint: this.config.listen });
+    await this.serve();
+  }
+
   async close(): Promise<void> {
     this.cri.close();
+    for (const client of this.clients) client.close();
     await this.stopServing();
+    for (const { server, failpoints } of this.killed) {
+      failpoints.abandon();
+      await server.stop();
+    }
     await this.containerd.close();
     for (const mount of await this.mounts()) unmount(mount);
     await rm(this.dir, { recursive: true, force: true });
