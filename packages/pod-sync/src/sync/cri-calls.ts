@@ -1,6 +1,7 @@
 import type { CriCallOptions, CriClient, ImageCalls, RuntimeCalls } from '@criquet/cri-api';
 import { performance } from 'node:perf_hooks';
 import type { StepName, SyncEventListener } from './events.js';
+import type { SyncError } from './sync-result.js';
 
 /** The kubelet's runtimeRequestTimeout: the deadline of calls that have no longer one of their own. */
 export const CALL_TIMEOUT_MS = 120_000;
@@ -54,6 +55,11 @@ export class CriCalls {
   report(event: { readonly type: 'step'; readonly detail: string } | { readonly type: 'plan'; readonly idle: boolean }): void {
     const { pass, step } = this.context;
     this.listener(event.type === 'step' ? { ...event, pass, step } : { ...event, pass });
+  }
+
+  reportFailure(error: SyncError): void {
+    const { pass, step } = this.context;
+    this.listener({ type: 'failure', pass, step, error });
   }
 
   reportWaiting(container: string, reason: string, retryInMs: number): void {

@@ -1,4 +1,5 @@
 import type { CriCallName } from './cri-calls.js';
+import type { SyncError } from './sync-result.js';
 
 /** The seven classic steps of SyncPod, and what is done around them. */
 export const STEPS = {
@@ -45,6 +46,13 @@ export type SyncEvent =
       readonly type: 'plan';
       readonly pass: number;
       readonly idle: boolean;
+    }
+  | {
+      /** A part of the pass failed; when a call did, its own event came before. */
+      readonly type: 'failure';
+      readonly pass: number;
+      readonly step: StepName;
+      readonly error: SyncError;
     }
   | {
       /** A container is not started now. */

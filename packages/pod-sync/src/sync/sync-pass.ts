@@ -34,6 +34,7 @@ export async function syncPass(manifest: Manifest, context: PassContext, calls: 
 class SyncPass {
   private readonly failures: SyncError[] = [];
   private readonly waiting: Waiting[] = [];
+  private step: StepName = 'compute';
 
   constructor(
     private readonly manifest: Manifest,
@@ -61,6 +62,7 @@ class SyncPass {
   }
 
   private enter(step: StepName, detail: string): CriCalls {
+    this.step = step;
     const calls = this.calls.in({ step });
     calls.report({ type: 'step', detail });
     return calls;
@@ -73,7 +75,9 @@ class SyncPass {
     } catch (error) {
       this.calls.signal?.throwIfAborted();
       const cause = error instanceof Error ? error : new Error(String(error));
-      this.failures.push(error instanceof SyncError ? error : new SyncError(reason, container, cause));
+      const failure = error instanceof SyncError ? error : new SyncError(reason, container, cause);
+      this.failures.push(failure);
+      this.calls.in({ step: this.step }).reportFailure(failure);
       return undefined;
     }
   }
