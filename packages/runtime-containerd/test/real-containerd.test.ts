@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -300,6 +301,23 @@ t.test('a real containerd', { skip: skipReal }, async (t) => {
     t.match(await client.tasks.wait('survivor'), { exitStatus: 137 });
     const lines = out.stdout.trimEnd().split('\n').map(Number);
     t.ok(lines.every((line, i) => line === i), 'every line, in order');
+  });
+
+  await t.test('the example of the README', async (t) => {
+    const example = new URL('../../../../examples/containerd-run.mjs', import.meta.url).pathname;
+    const options = ['--address', real.address, '--namespace', 'test', '--hosts-dir', real.hostsDir];
+    const run = (...args: string[]) =>
+      new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
+        execFile(process.execPath, [example, ...options, ...args], (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr }));
+      });
+    t.match(await run('docker.io/library/shell:1', '--', '/bin/sh', '-c', 'echo out; echo err >&2; exit 4'), {
+      code: 4,
+      stdout: 'out\n',
+      stderr: /pulled docker.io\/library\/shell:1 in \d+ ms\nerr\nexit status 4\n$/,
+    });
+    t.match(await run('docker.io/library/none:1'), { code: 1, stderr: /none:1: not found/ });
+    t.match(await run(), { code: 2, stderr: /^usage:/ });
+    t.same((await client.leases.list()).map(({ id }) => id), ['test'], 'it leaves no lease');
   });
 
   await t.test('nothing of it stays', async (t) => {

@@ -34,7 +34,7 @@ const readFile = promisify(read);
  * while the sink is busy nothing is read, and the container blocks on a full pipe instead of memory filling up.
  */
 export class OutputReader {
-  /** Resolves after `sink.end` was called; never rejects. */
+  /** Resolves after `sink.end` was called; a failure of the reading goes there. Rejects only with what `sink.end` throws. */
   readonly ended: Promise<void>;
   private readonly closing = new AbortController();
 

@@ -9,8 +9,10 @@ import {
   encodeResources,
   encodeSpec,
   runcOptions,
+  runtimeOptions,
   type RuntimeSpec,
 } from '../../src/index.js';
+import { Options } from '../../src/gen/types/runtimeoptions/v1/api.js';
 import { CheckpointOptions } from '../../src/gen/types/runc/options/oci.js';
 
 t.test('type URLs are those containerd registers, the value is JSON', async (t) => {
@@ -48,4 +50,10 @@ t.test('runc options', async (t) => {
   t.equal(checkpoint.typeUrl, 'containerd.runc.v1.CheckpointOptions');
   t.match(CheckpointOptions.decode(checkpoint.value), { exit: true, emptyNamespaces: ['network'], imagePath: '/i', openTcp: false });
   t.same(CheckpointOptions.decode(checkpointOptions({}).value).emptyNamespaces, []);
+});
+
+t.test('options of other shims', async (t) => {
+  const any = runtimeOptions({ typeUrl: 'io.x.Options', configPath: '/etc/x.toml' });
+  t.equal(any.typeUrl, 'runtimeoptions.v1.Options');
+  t.match(Options.decode(any.value), { typeUrl: 'io.x.Options', configPath: '/etc/x.toml' });
 });

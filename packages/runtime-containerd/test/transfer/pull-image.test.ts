@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { isCancelled, isNotFound, PullStalled, resolveImage, type PullProgress, type PullRequest } from '../../src/index.js';
+import { hostPlatform, isCancelled, isNotFound, PullStalled, resolveImage, type PullProgress, type PullRequest } from '../../src/index.js';
 import { AuthType, OCIRegistry } from '../../src/gen/types/transfer/registry.js';
 import { ImageStore } from '../../src/gen/types/transfer/imagestore.js';
 import type { TransferRequest } from '../../src/gen/services/transfer/v1/transfer.js';
@@ -59,6 +59,22 @@ t.test('what goes over the wire: bare type URLs, the resolver, the platform', as
     extraReferences: [],
     allMetadata: false,
   });
+});
+
+t.test('left out: this machine\'s platform; a message of an unknown type is passed over', async (t) => {
+  const { fake, client } = await fixture(t);
+  fake.registry.set(reference, { image: fakeImage(), stall: 'waiting' });
+  await client.leases.create({ id: 'pull' });
+  const seen: string[] = [];
+  const pulled = client.transfer.pullImage({ reference, snapshotter: 'overlayfs', lease: 'pull', onProgress: ({ event }) => seen.push(event) });
+  await until(() => seen.includes('waiting'), 'the layer');
+  const [sent] = fake.control.requests('transfer.transfer') as TransferRequest[];
+  fake.streams.get(NAMESPACE, sent?.options?.progressStream ?? '').send({ typeUrl: 'x.Unknown', value: Buffer.from('x') });
+  fake.registry.release();
+  await pulled;
+  const { architecture, variant } = hostPlatform();
+  t.match(ImageStore.decode(sent?.destination?.value ?? Buffer.alloc(0)).platforms, [{ os: 'linux', architecture, variant }]);
+  t.notOk(seen.includes(''), 'nothing made up');
 });
 
 t.test('credentials', async (t) => {
