@@ -159,12 +159,6 @@ export const configSchema = z.strictObject({
         '15Mi',
         'Standard output and error of one ExecSync together; what is beyond is read and dropped.',
       ),
-      ignore_image_volumes: key(flag, false, "Whether VOLUMEs of an image are left out instead of being made as the image's own."),
-      seccomp_profile_root: key(
-        absolutePath,
-        '/var/lib/kubelet/seccomp',
-        'Directory that a relative path of a Localhost seccomp profile starts from.',
-      ),
     },
     'Containers.',
   ),

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { status } from '@grpc/grpc-js';
 import type { ExecSyncRequest, ExecSyncResponse } from '@criquet/cri-api';
 import {
   decodeSpec,
@@ -14,7 +13,7 @@ import {
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
-import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
+import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ProcessEnd } from '../runtime/process-end.js';
 import type { Layout } from '../state/layout.js';
@@ -23,6 +22,7 @@ import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { CapturedOutput } from './captured-output.js';
+import { TimeLimit } from './time-limit.js';
 
 /** How long output is awaited after the process has ended: a child it left behind may hold the streams open for ever. */
 const DRAIN_MS = 1_000;
@@ -46,17 +46,22 @@ export class ExecSync {
     if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
     const execId = randomBytes(16).toString('hex');
     const rollback = new Rollback(log);
+    const limit = new TimeLimit(request.timeout, signal);
     try {
-      return await this.run(container.id, execId, request, signal, rollback, log);
-    } finally {
+      const response = await this.run(container.id, execId, request.cmd, limit.signal, rollback, log);
       await rollback.run();
+      return response;
+    } catch (error) {
+      // A hung shim answers its caller in time; what is to be taken back waits for the shim.
+      void rollback.run();
+      throw limit.passed() ? limit.error(error) : error;
     }
   };
 
   private async run(
     containerId: string,
     execId: string,
-    request: ExecSyncRequest,
+    cmd: string[],
     signal: AbortSignal,
     rollback: Rollback,
     log: Logger,
@@ -65,15 +70,17 @@ export class ExecSync {
     const steps = new Steps('ExecSync', this.failpoints, log);
     const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
     const [process, { streams, readers }] = await Promise.all([
-      steps.do('read the process of the container', () => this.process(containerId, request.cmd, signal)),
+      steps.do('read the process of the container', () => this.process(containerId, cmd, signal)),
       steps.do('open the FIFOs', () => this.openIo(containerId, execId, output, rollback)),
     ]);
     await steps.do('create the exec process', async () => {
-      rollback.add('delete the exec process', () => this.deleteProcess(containerId, execId));
+      rollback.add('delete the exec process', (undo) => this.deleteProcess(containerId, execId, undo));
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...streams }, { signal });
     });
     await steps.do('start the exec process', () => tasks.start(containerId, execId, { signal }));
-    const exit = await steps.do('wait for the exec process', () => this.waitFor(containerId, execId, request.timeout, signal));
+    const exit = await steps.do('wait for the exec process', () =>
+      this.processEnd.of(containerId, { execId, signal }),
+    );
     await settledWithin(readers.map((reader) => reader.ended), DRAIN_MS);
     return { stdout: output.take('stdout'), stderr: output.take('stderr'), exitCode: exit.exitStatus };
   }
@@ -100,34 +107,19 @@ export class ExecSync {
     return { streams: { ...io.paths, terminal: false }, readers };
   }
 
-  private async waitFor(containerId: string, execId: string, timeoutSeconds: bigint, signal: AbortSignal) {
-    const limit = timeoutSeconds === 0n ? undefined : AbortSignal.timeout(Math.min(Number(timeoutSeconds) * 1000, 2 ** 31 - 1));
-    try {
-      return await this.processEnd.of(containerId, {
-        execId,
-        signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
-      });
-    } catch (error) {
-      if (limit?.aborted && !signal.aborted) {
-        throw new ShimError(status.DEADLINE_EXCEEDED, `the command did not end within ${timeoutSeconds} s and was killed`);
-      }
-      throw error;
-    }
-  }
-
   /** Kills it where it still runs. */
-  private async deleteProcess(containerId: string, execId: string): Promise<void> {
+  private async deleteProcess(containerId: string, execId: string, signal: AbortSignal): Promise<void> {
     const { tasks } = this.containerd;
-    for (let ms = 10; ; ms *= 2) {
+    for (let ms = 10; ; ms = Math.min(ms * 2, 1_000)) {
       try {
-        await tasks.deleteProcess(containerId, execId);
+        await tasks.deleteProcess(containerId, execId, { signal });
         return;
       } catch (error) {
         if (isTaskGone(error)) return;
-        if (ms > 5_000) throw error;
+        signal.throwIfAborted();
       }
-      await tasks.kill(containerId, { signal: 9, execId }).catch(() => undefined);
-      await pause(ms);
+      await tasks.kill(containerId, { signal: 9, execId }, { signal }).catch(() => undefined);
+      await pause(ms, undefined, { signal });
     }
   }
 }

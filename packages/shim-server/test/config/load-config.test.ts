@@ -40,8 +40,6 @@ await t.test('defaults', async (t) => {
       maxLogLineSize: 16384,
       shmSize: 64 * 1024 * 1024,
       execSyncOutputLimit: 15 * 1024 * 1024,
-      ignoreImageVolumes: false,
-      seccompProfileRoot: '/var/lib/kubelet/seccomp',
     },
   });
   t.same(Object.keys(config.runtime.handlers), ['runc']);
@@ -131,7 +129,7 @@ await t.test('what is wrong names file, key and what is allowed', async (t) => {
     ['size out of range', '[container]\nexec_sync_output_limit = "16Mi"', 'container.exec_sync_output_limit: expected a size in bytes'],
     ['fraction for a whole number', '[cni]\nmax_conf_num = 1.5', 'cni.max_conf_num: expected a whole number from 1 to 100, got 1.5'],
     ['number out of range', '[cni]\nmax_conf_num = 0', 'cni.max_conf_num: expected a whole number from 1 to 100, got 0'],
-    ['text for a flag', '[container]\nignore_image_volumes = "yes"', 'container.ignore_image_volumes: expected true or false, got "yes"'],
+    ['text for a flag', '[runtime.handlers.runc]\nsystemd_cgroup = "yes"', 'runtime.handlers.runc.systemd_cgroup: expected true or false, got "yes"'],
     ['value for a table', 'cni = 3', 'cni: expected a table, got 3'],
     ['date for text', 'sandbox_image = 2020-01-01', 'sandbox_image: expected a string, got "2020-01-01"'],
     ['default handler that is not there', '[runtime]\ndefault_handler = "kata"', 'runtime.default_handler: there is no handler "kata"; handlers: runc'],
