@@ -111,7 +111,7 @@ export class Shim {
       stateDir: join(dir, 'state'),
       rootDir: join(dir, 'root'),
       containerd: { ...base.containerd, address: join(dir, 'containerd-0.sock'), callTimeout: 10_000 },
-      cni: { ...base.cni, confDir: await made(dir, 'net.d'), binDirs: ['/fake'], cacheDir: join(dir, 'cni'), addTimeout: 5_000, delTimeout: 5_000 },
+      cni: { ...base.cni, confDir: await made(dir, 'net.d'), binDirs: ['/fake'], cacheDir: join(dir, 'cni'), netnsDir: join(dir, 'netns'), addTimeout: 5_000, delTimeout: 5_000 },
       image: { ...base.image, hostsDir: join(dir, 'hosts') },
     };
     const shim = new Shim(dir, containerd, options.change?.(config) ?? config, options.plugins ?? { net: attaching('10.1.0.7/24', 'fd00::7/64') });
