@@ -12,6 +12,8 @@ export interface CriquetOptions {
   readonly cniConfDir: string;
   readonly cniBinDirs: readonly string[];
   readonly hostsDir: string;
+  /** Default: debug. */
+  readonly logLevel?: string;
   /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
   readonly extraConfig?: string;
 }
@@ -68,7 +70,7 @@ export class Criquet {
     return Daemon.start({
       name,
       program: this.options.program,
-      args: ['serve', '--config', this.configFile, '--log-level', 'debug'],
+      args: ['serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
       ready,
       readyTimeoutMs: 15_000,

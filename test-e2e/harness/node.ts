@@ -21,6 +21,8 @@ export interface NodeOptions {
   readonly runtime: Runtime;
   /** Lines for the end of criquet's configuration file. */
   readonly extraConfig?: string;
+  /** criquet's log level. Default: debug. */
+  readonly logLevel?: string;
   readonly environment?: Environment;
 }
 
@@ -83,6 +85,7 @@ export class TestNode {
         program: environment.criquetProgram,
         directory,
         containerdSocket: this.containerd.paths.socket,
+        ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
         ...places,
       });
