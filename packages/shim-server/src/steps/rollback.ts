@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { toStatus } from '../grpc/status.js';
+import { orAbort } from '../state/keyed-mutex.js';
 
 /** How long one undo may take; a caller's own deadline never counts here. */
 const UNDO_TIMEOUT_MS = 30_000;
@@ -34,7 +35,8 @@ export class Rollback {
   async run(): Promise<boolean> {
     for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) {
       try {
-        await undo.run(AbortSignal.timeout(UNDO_TIMEOUT_MS));
+        const deadline = AbortSignal.timeout(UNDO_TIMEOUT_MS);
+        await orAbort(undo.run(deadline), deadline);
       } catch (error) {
         this.log.error({ undo: undo.description, err: toStatus(error).message }, 'undo failed');
         return false;
