@@ -25,7 +25,7 @@ export class RemovePodSandbox {
     await this.teardown.stop(sandbox.id, signal);
     // No container can be created any more; one may have been while the sandbox was still ready.
     await this.removeContainers(sandbox.id, signal);
-    await this.teardown.discard(sandbox.id);
+    await this.teardown.discard(sandbox.id, signal);
     return {};
   };
 

@@ -49,17 +49,19 @@ export class SandboxTeardown {
     });
   }
 
-  /** What a stopped sandbox still has: files, snapshot, record. */
-  async discard(sandboxId: string): Promise<void> {
-    await inStep('remove the pod files', () => this.files.remove(sandboxId));
-    await inStep('remove the snapshot', () => this.rootfs.remove(sandboxId));
-    await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
+  /** What a stopped sandbox still has: files, snapshot, record. Never while somebody else stops it. */
+  discard(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    return this.mutex.run(sandboxId, signal, async () => {
+      await inStep('remove the pod files', () => this.files.remove(sandboxId));
+      await inStep('remove the snapshot', () => this.rootfs.remove(sandboxId));
+      await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
+    });
   }
 
   /** {@link stop}, then {@link discard}. */
   async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
     await this.stop(sandboxId, signal);
-    await this.discard(sandboxId);
+    await this.discard(sandboxId, signal);
   }
 
   /** Owes what is left of a teardown that failed: {@link remove} for a creation that failed, {@link stop} for the rest. */
