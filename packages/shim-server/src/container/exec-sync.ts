@@ -20,6 +20,7 @@ import type { Layout } from '../state/layout.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
+import { together } from '../steps/together.js';
 import { Token, type Containers } from '../tokens.js';
 import { CapturedOutput } from './captured-output.js';
 import { TimeLimit } from './time-limit.js';
@@ -69,10 +70,10 @@ export class ExecSync {
     const { tasks } = this.containerd;
     const steps = new Steps('ExecSync', this.failpoints, log);
     const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
-    const [process, { streams, readers }] = await Promise.all([
+    const [process, { streams, readers }] = await together(
       steps.do('read the process of the container', () => this.process(containerId, cmd, signal)),
       steps.do('open the FIFOs', () => this.openIo(containerId, execId, output, rollback)),
-    ]);
+    );
     await steps.do('create the exec process', async () => {
       rollback.add('delete the exec process', (undo) => this.deleteProcess(containerId, execId, undo));
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...streams }, { signal });

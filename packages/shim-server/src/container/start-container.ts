@@ -16,6 +16,7 @@ import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
+import { together } from '../steps/together.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
@@ -76,13 +77,13 @@ export class StartContainer {
     const { tasks, snapshots } = this.containerd;
     const steps = new Steps('StartContainer', this.failpoints, log);
     const handler = this.handlers.require(sandbox.runtimeHandler);
-    const [streams, rootfs] = await Promise.all([
+    const [streams, rootfs] = await together(
       steps.do('open the log and FIFOs', () => {
         rollback.add('close the FIFOs', () => this.io.close(id));
         return this.io.open(container, sandbox.config.logDirectory);
       }),
       steps.do('find the root file system', () => snapshots.mounts(this.config.containerd.snapshotter, id)),
-    ]);
+    );
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
       return tasks.create({

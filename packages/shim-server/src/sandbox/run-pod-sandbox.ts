@@ -18,6 +18,7 @@ import { sandboxName, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
+import { together } from '../steps/together.js';
 import { Token, type Sandboxes } from '../tokens.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
@@ -106,7 +107,7 @@ export class RunPodSandbox {
         rollback.add('remove the record', () => this.sandboxes.remove(id));
         await this.sandboxes.insert(plan.record, plan.frame);
       });
-      await Promise.all([
+      await together(
         steps.do('write the pod files', async () => {
           rollback.add('remove the pod files', () => this.files.remove(id));
           await this.files.create(id, config);
@@ -116,8 +117,8 @@ export class RunPodSandbox {
           rollback.add('release the network namespace', () => this.netns.release(plan.record.netnsPath));
           await this.netns.create(plan.record.netnsPath);
         }),
-      ]);
-      const [ips, pid] = await both(
+      );
+      const [ips, pid] = await together(
         steps.do('attach to the pod network', async () => {
           if (plan.networks.length === 0) return [];
           rollback.add('detach from the pod network', (signal) => this.network.detach(plan.record, signal));
@@ -204,12 +205,4 @@ export class RunPodSandbox {
       record,
     };
   }
-}
-
-/** Both results; when one fails, its error after the other has ended too, so that an undo never races what it undoes. */
-async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
-  const [left, right] = await Promise.allSettled([a, b]);
-  if (left.status === 'rejected') throw left.reason as Error;
-  if (right.status === 'rejected') throw right.reason as Error;
-  return [left.value, right.value];
 }
