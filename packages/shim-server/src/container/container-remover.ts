@@ -27,16 +27,8 @@ export class ContainerRemover {
 
   /** One that is unknown is gone. The log stays: it is the kubelet's. */
   async remove(containerId: string, signal?: AbortSignal): Promise<void> {
-    await this.stopper.stop(containerId, 0, signal);
-    await this.locks.run(containerId, signal, async () => {
-      const container = this.containers.get(containerId);
-      if (container === undefined) return;
-      await orAbort(this.watch.released(containerId), signal);
-      await inStep('delete the task', () => this.deleteTask(containerId));
-      await inStep('remove the FIFOs', () => this.io.close(containerId));
-      await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
-      await inStep('remove the container record', () => this.containers.remove(containerId));
-    });
+    do await this.stopper.stop(containerId, 0, signal);
+    while (!(await this.locks.run(containerId, signal, () => this.removeStopped(containerId, signal))));
   }
 
   /** Owes the removal of a container whose creation could not be undone. */
@@ -44,10 +36,17 @@ export class ContainerRemover {
     this.owed.owe(containerId, 'remove the container', (signal) => this.remove(containerId, signal));
   }
 
-  /** Only a task that a killed daemon left half started is still there. */
-  private async deleteTask(containerId: string): Promise<void> {
+  /** @returns false when it runs: a start that had been queued earlier came between the stop and this */
+  private async removeStopped(containerId: string, signal?: AbortSignal): Promise<boolean> {
     const container = this.containers.get(containerId);
-    if (container === undefined || container.phase === 'exited') return;
-    await discardTask(this.containerd.tasks, containerId);
+    if (container === undefined) return true;
+    if (container.phase === 'running') return false;
+    await orAbort(this.watch.released(containerId), signal);
+    // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
+    await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
+    await inStep('remove the FIFOs', () => this.io.close(containerId));
+    await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
+    await inStep('remove the container record', () => this.containers.remove(containerId));
+    return true;
   }
 }

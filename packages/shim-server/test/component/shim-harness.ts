@@ -242,6 +242,11 @@ export class Shim {
     return text.trimEnd().split('\n').map((line) => line.slice(line.indexOf(' ') + 1));
   }
 
+  /** What lies in the directory of a container's FIFOs. */
+  async ioFiles(containerId: string): Promise<string[]> {
+    return (await readdir(join(this.config.stateDir, 'io', containerId))).sort();
+  }
+
   private async mounts(): Promise<string[]> {
     const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
     return mounts.filter((mount) => mount.startsWith(this.dir));
