@@ -16,10 +16,15 @@ export class PullSlots {
     try {
       return await pull();
     } finally {
-      const next = this.waiting.shift();
-      if (next === undefined) this.free += 1;
-      else next();
+      this.pass();
     }
+  }
+
+  /** Gives a slot to the next one that waits. */
+  private pass(): void {
+    const next = this.waiting.shift();
+    if (next === undefined) this.free += 1;
+    else next();
   }
 
   private async turn(signal: AbortSignal | undefined): Promise<void> {
@@ -30,7 +35,8 @@ export class PullSlots {
       await orAbort(turn, signal);
     } catch (error) {
       const place = this.waiting.indexOf(take);
-      if (place === -1) this.waiting.shift()?.();
+      // Its turn may have come in the same moment.
+      if (place === -1) this.pass();
       else this.waiting.splice(place, 1);
       throw error;
     }
