@@ -15,7 +15,10 @@ const DEFAULT_TAG = 'latest';
 const HOST = /^(?:(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*|\[[a-fA-F0-9:]+\])(?::\d+)?$/;
 const PATH = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$/;
 const TAG = /^\w[\w.-]{0,127}$/;
-const DIGEST = /^[A-Za-z][A-Za-z0-9]*(?:[+._-][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/;
+/** The algorithms that are registered (OCI image-spec descriptor.md), with the length of their digests. */
+const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128})$/;
+/** Of the path (distribution `reference.RepositoryNameTotalLengthMax`). */
+const MAX_PATH = 255;
 
 /** An image id, with or without its algorithm. */
 const ID = /^(?:sha256:)?[0-9a-f]{64}$/;
@@ -51,7 +54,8 @@ export function parseReference(text: string, field = 'image.image'): Reference {
   const hasDomain = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
   const domain = hasDomain ? (first === 'index.docker.io' ? DEFAULT_DOMAIN : first) : DEFAULT_DOMAIN;
   const path = hasDomain ? rest.join('/') : name;
-  if (!HOST.test(domain) || !PATH.test(path)) throw refuse('is no image reference');
+  if (!HOST.test(domain) || !PATH.test(path) || path.length > MAX_PATH) throw refuse('is no image reference');
+  if (ID.test(text)) throw refuse('is an image id');
   return {
     domain,
     path: domain === DEFAULT_DOMAIN && !path.includes('/') ? `library/${path}` : path,

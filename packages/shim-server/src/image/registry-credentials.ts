@@ -24,7 +24,8 @@ export function registryToken(auth: AuthConfig | undefined): string | undefined 
 }
 
 export function sameRegistry(a: string, b: string): boolean {
-  return a === b || (DOCKER_HUB.has(a) && DOCKER_HUB.has(b));
+  const [left, right] = [a, b].map((host) => host.replace(/:443$/, ''));
+  return left === right || (DOCKER_HUB.has(a) && DOCKER_HUB.has(b));
 }
 
 function read(auth: AuthConfig): PullCredentials | undefined {
