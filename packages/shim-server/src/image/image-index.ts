@@ -2,6 +2,7 @@ import { isNotFound, resolveImage, type Containerd, type ImageConfig, type Image
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from '../runtime/event-stream.js';
+import { KeyedMutex } from '../state/keyed-mutex.js';
 import { Token } from '../tokens.js';
 import { asImageId, formatReference, repository, tryParseReference } from './reference.js';
 import { isPinned } from './image-labels.js';
@@ -34,6 +35,7 @@ export class ImageIndex {
   /** By the name of the containerd record. */
   private readonly byName = new Map<string, Resolved>();
   private readonly byId = new Map<string, Set<string>>();
+  private readonly refreshing = new KeyedMutex();
 
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
@@ -44,22 +46,23 @@ export class ImageIndex {
     events.on('resync', () => void this.load().catch(this.logFailure('all')));
   }
 
-  /** Reads all of containerd's image records. */
+  /** Looks at all of containerd's image records, and at those that were there. */
   async load(): Promise<void> {
     const records = await this.containerd.images.list([]);
-    const names = new Set(records.map((record) => record.name));
-    for (const name of this.byName.keys()) if (!names.has(name)) this.forget(name);
-    await Promise.all(records.map((record) => this.take(record).catch(this.logFailure(record.name))));
+    const names = new Set([...records.map((record) => record.name), ...this.byName.keys()]);
+    await Promise.all([...names].map((name) => this.refresh(name).catch(this.logFailure(name))));
   }
 
-  /** Looks at one record again. */
+  /** Looks at one record again, never twice at once: what is found later is newer. */
   async refresh(name: string): Promise<void> {
-    try {
-      await this.take(await this.containerd.images.get(name));
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      this.forget(name);
-    }
+    await this.refreshing.run(name, undefined, async () => {
+      try {
+        await this.take(await this.containerd.images.get(name));
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        this.forget(name);
+      }
+    });
   }
 
   all(): IndexedImage[] {

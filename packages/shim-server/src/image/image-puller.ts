@@ -5,11 +5,10 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
-import { inStep } from '../steps/step-error.js';
 import { Token } from '../tokens.js';
 import { ImageIndex, type IndexedImage } from './image-index.js';
 import { IMAGE_LABEL, PINNED_LABEL } from './image-labels.js';
-import { pullError } from './pull-error.js';
+import { notUnpacked, pullError, unusableImage } from './pull-error.js';
 import { PullSlots } from './pull-slots.js';
 import { formatReference, parseReference, repository, type Reference } from './reference.js';
 import { credentialsFor, registryToken, sameRegistry } from './registry-credentials.js';
@@ -50,12 +49,13 @@ export class ImagePuller {
     const labels = { ...IMAGE_LABEL, ...(pinned || this.isPinned(name) ? PINNED_LABEL : {}) };
     const headers = await this.tokenHeaders(reference, auth);
     const lease = `criquet-pull-${randomBytes(8).toString('hex')}`;
-    await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: leaseEnd() } });
     try {
+      await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: leaseEnd() } });
       await this.transfer(name, lease, labels, headers, auth, signal);
       return await this.finish(reference, name, labels);
     } finally {
-      await this.containerd.leases.delete(lease).catch(ignoreNotFound);
+      // One that cannot be deleted now expires by itself; it says nothing of the pull.
+      await this.containerd.leases.delete(lease).catch(() => undefined);
     }
   }
 
@@ -85,20 +85,36 @@ export class ImagePuller {
         signal === undefined ? {} : { signal },
       );
     } catch (error) {
-      throw pullError(error, name);
+      throw pullError(error, name, this.config.containerd.snapshotter);
     }
   }
 
   /** Checks that the image is whole for this platform, and gives it its other names. */
   private async finish(reference: Reference, name: string, labels: Record<string, string>): Promise<IndexedImage> {
-    await inStep(`look at the pulled image ${name}`, () => this.images.refresh(name));
-    const image = this.images.find(name);
-    if (image === undefined) throw notFound('image', name);
-    await this.requireUnpacked(image);
+    const image = await this.requireUsable(name);
     const { target } = await this.containerd.images.get(name);
     const digestName = `${repository(reference)}@${target.digest}`;
     await Promise.all([digestName, image.id].map((alias) => this.alias(alias, target, labels)));
     return this.images.find(name) ?? image;
+  }
+
+  /** Looks at what was pulled; an image that cannot be used does not stay. */
+  private async requireUsable(name: string): Promise<IndexedImage> {
+    const { images, snapshots } = this.containerd;
+    const { snapshotter } = this.config.containerd;
+    try {
+      await this.images.refresh(name);
+      const image = this.images.find(name);
+      if (image === undefined) throw notFound('image', name);
+      if (image.chainId !== '') await snapshots.stat(snapshotter, image.chainId);
+      return image;
+    } catch (error) {
+      const unusable = isNotFound(error) ? notUnpacked(name, snapshotter) : unusableImage(error, name);
+      if (unusable === undefined) throw error;
+      await images.delete(name).catch(ignoreNotFound);
+      await this.images.refresh(name);
+      throw unusable;
+    }
   }
 
   private async alias(name: string, target: Parameters<Containerd['images']['create']>[0]['target'], labels: Record<string, string>) {
@@ -109,18 +125,6 @@ export class ImagePuller {
       await this.containerd.images.update({ name, target, labels }, ['target', 'labels']);
     }
     await this.images.refresh(name);
-  }
-
-  /** Transfer leaves the unpacking out, with a warning of its own only, for a snapshotter it is not configured for. */
-  private async requireUnpacked(image: IndexedImage): Promise<void> {
-    const { snapshotter } = this.config.containerd;
-    if (image.chainId === '') return;
-    await this.containerd.snapshots.stat(snapshotter, image.chainId).catch((error: unknown) => {
-      if (!isNotFound(error)) throw error;
-      throw failedPrecondition(
-        `image ${image.name} was pulled and not unpacked: containerd's transfer plugin has no unpack_config for snapshotter ${snapshotter}`,
-      );
-    });
   }
 
   private isPinned(name: string): boolean {

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
-import { ContainerdError } from '@criquet/runtime-containerd';
-import { ShimError } from '../errors.js';
+import { ContainerdError, ImageIncomplete, ImageInvalid, PlatformMissing, PullStalled } from '@criquet/runtime-containerd';
+import { failedPrecondition, ShimError } from '../errors.js';
 
 /** What the kubelet looks for at the beginning of a message with code UNKNOWN (k8s.io/cri-api `pkg/errors`). */
 const REGISTRY_UNAVAILABLE = 'RegistryUnavailable';
@@ -11,23 +11,45 @@ const SIGNATURE = /signature (?:validation|verification)|verifier rejected|image
 
 /** containerd tells a registry's refusal only in the text of the error. */
 const HTTP_STATUS: readonly (readonly [RegExp, status])[] = [
-  [/\b401\b|unauthorized|authorization failed/i, status.UNAUTHENTICATED],
-  [/\b403\b|forbidden/i, status.PERMISSION_DENIED],
-  [/\b429\b|too many requests/i, status.RESOURCE_EXHAUSTED],
+  [/\s401\b|unauthorized|authorization failed/i, status.UNAUTHENTICATED],
+  [/\s403\b|forbidden/i, status.PERMISSION_DENIED],
+  [/\s429\b|too many requests/i, status.RESOURCE_EXHAUSTED],
 ];
 
 /** A failed pull as the kubelet and users understand it; `reference` is said in front. */
-export function pullError(error: unknown, reference: string): unknown {
-  if (!(error instanceof ContainerdError) || error.code !== status.UNKNOWN) return error;
-  const { details } = error;
-  if (SIGNATURE.test(details)) {
+export function pullError(error: unknown, reference: string, snapshotter: string): unknown {
+  if (error instanceof PullStalled) return registryUnavailable(reference, error.message, error);
+  if (!(error instanceof ContainerdError)) return error;
+  const { code, details } = error;
+  if (code === status.INVALID_ARGUMENT && details.includes('unpacker')) return notUnpacked(reference, snapshotter);
+  if (code !== status.UNKNOWN) return error;
+  // Names and addresses may hold the same words and numbers as an answer.
+  const said = details.replaceAll(reference, '').replace(/https?:\/\/[^\s"]+/g, '');
+  if (SIGNATURE.test(said)) {
     return new ShimError(status.UNKNOWN, `${SIGNATURE_VALIDATION_FAILED}: ${reference}: ${details}`, { cause: error });
   }
-  for (const [pattern, code] of HTTP_STATUS) {
-    if (pattern.test(details)) return new ShimError(code, `${reference}: ${details}`, { cause: error });
+  for (const [pattern, mapped] of HTTP_STATUS) {
+    if (pattern.test(said)) return new ShimError(mapped, `${reference}: ${details}`, { cause: error });
   }
-  if (UNREACHABLE.test(details)) {
-    return new ShimError(status.UNKNOWN, `${REGISTRY_UNAVAILABLE}: ${reference}: ${details}`, { cause: error });
+  return UNREACHABLE.test(said) ? registryUnavailable(reference, details, error) : error;
+}
+
+/** Transfer unpacks only for the snapshotters of its own configuration. */
+export function notUnpacked(reference: string, snapshotter: string): ShimError {
+  return failedPrecondition(`image ${reference}: containerd's transfer plugin has no unpack_config for snapshotter ${snapshotter}`);
+}
+
+/** What is wrong with an image that was pulled and cannot be used; undefined for an error that says nothing of the image. */
+export function unusableImage(error: unknown, reference: string): ShimError | undefined {
+  if (error instanceof PlatformMissing) {
+    return new ShimError(status.NOT_FOUND, `image ${reference} is not there for this platform: ${error.message}`, { cause: error });
   }
-  return error;
+  if (error instanceof ImageInvalid || error instanceof ImageIncomplete) {
+    return new ShimError(status.FAILED_PRECONDITION, `image ${reference} cannot be used: ${error.message}`, { cause: error });
+  }
+  return undefined;
+}
+
+function registryUnavailable(reference: string, details: string, cause: Error): ShimError {
+  return new ShimError(status.UNKNOWN, `${REGISTRY_UNAVAILABLE}: ${reference}: ${details}`, { cause });
 }
