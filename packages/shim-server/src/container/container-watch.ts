@@ -3,7 +3,7 @@ import type { Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
-import { ignoreTaskGone } from '../runtime/already-gone.js';
+import { ignoreNotFound, ignoreTaskGone } from '../runtime/already-gone.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers } from '../tokens.js';
@@ -73,9 +73,9 @@ export class ContainerWatch {
     const oomKilled = await this.oomKills.happened(container);
     await this.io.drain(containerId, DRAIN_MS);
     const recorded: ContainerExit = { ...explain(exit, oomKilled), finishedAt: exit.exitedAt };
-    await this.persistently(containerId, 'record the exit', () =>
-      this.containers.update(containerId, (record: ContainerRecord) => ({ ...record, phase: 'exited', pid: 0, exit: recorded })),
-    );
+    const exited = (record: ContainerRecord) => ({ ...record, phase: 'exited' as const, pid: 0, exit: recorded });
+    // A record that somebody else removed from containerd is shown as exited and can be removed all the same.
+    await this.persistently(containerId, 'record the exit', () => this.containers.update(containerId, exited).catch(ignoreNotFound));
     this.log.debug({ containerId, exitCode: recorded.code, reason: recorded.reason }, 'container exited');
   }
 

@@ -1,5 +1,6 @@
 import type { NetnsProvider } from '@criquet/network-cni';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
@@ -45,7 +46,8 @@ export class SandboxTeardown {
       if (failed !== undefined) throw failed.reason as Error;
       await inStep('release the network namespace', () => this.releaseNetns(sandbox));
       await inStep('unmount shared memory', () => this.files.unmount(sandboxId));
-      await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false }));
+      // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
+      await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false })).catch(ignoreNotFound);
     });
   }
 
