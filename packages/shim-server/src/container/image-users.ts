@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { readSnapshot } from '../runtime/snapshot-reader.js';
+import { readSnapshot, removeMountPoints } from '../runtime/snapshot-reader.js';
 import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -18,7 +18,16 @@ const MAX_KEPT = 1_000;
 export class ImageUsers {
   private readonly kept = new Map<string, ResolvedUser>();
 
-  constructor(@inject(Token.Layout) private readonly layout: Layout) {}
+  private readonly mountPoints: string;
+
+  constructor(@inject(Token.Layout) layout: Layout) {
+    this.mountPoints = join(layout.stateDir, 'lookup');
+  }
+
+  /** Takes away what a daemon that was killed while it looked has left mounted. */
+  async tidy(): Promise<void> {
+    await removeMountPoints(this.mountPoints);
+  }
 
   /** What an earlier container of the same image was told; undefined when nobody asked. */
   known(chainId: string, request: UserRequest): ResolvedUser | undefined {
@@ -27,9 +36,8 @@ export class ImageUsers {
 
   /** Looks into a snapshot of the image. @throws ShimError when the user does not exist or its number is out of range */
   async resolve(chainId: string, request: UserRequest, snapshot: readonly Mount[]): Promise<ResolvedUser> {
-    const parent = join(this.layout.stateDir, 'lookup');
-    await mkdir(parent, { recursive: true, mode: 0o700 });
-    const user = await readSnapshot(snapshot, parent, (root) => resolveUser(root, request));
+    await mkdir(this.mountPoints, { recursive: true, mode: 0o700 });
+    const user = await readSnapshot(snapshot, this.mountPoints, (root) => resolveUser(root, request));
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
     this.kept.set(key(chainId, request), user);
     return user;

@@ -4,6 +4,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerIo } from '../container/container-io.js';
 import { ContainerRemover } from '../container/container-remover.js';
 import { ContainerWatch } from '../container/container-watch.js';
+import { ImageUsers } from '../container/image-users.js';
 import { toStatus } from '../grpc/status.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
@@ -37,9 +38,11 @@ export class Recovery {
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(ImageUsers) private readonly users: ImageUsers,
   ) {}
 
   async run(): Promise<void> {
+    await this.alone({}, () => this.users.tidy());
     const [sandboxes, containers] = await Promise.all([
       this.records('sandbox', sandboxCodec, (record) => brokenSandbox(record, this.layout.netns(record.id))),
       this.records('container', containerCodec, brokenContainer),
@@ -90,7 +93,10 @@ export class Recovery {
       this.teardown.owe(id);
       return;
     }
-    if (phase !== 'ready') return;
+    if (phase !== 'ready') {
+      if (this.owesTeardown(sandbox)) this.teardown.owe(id);
+      return;
+    }
     // Beginning to watch is enough where the shim does not answer: the end of the process is noticed then.
     const task = await this.taskOrSilence(id);
     if (task === undefined || (task !== 'silent' && task.status === 'stopped')) {
@@ -98,6 +104,15 @@ export class Recovery {
       return;
     }
     this.sandboxWatch.begin(id);
+  }
+
+  /**
+   * A stop that failed half-way. A pod whose pause process ended by itself looks the same and may still have containers that use its network;
+   * and of a record that cannot be read nobody knows what it owes.
+   */
+  private owesTeardown({ id, networkAttached, configDigest }: SandboxRecord): boolean {
+    const used = this.containers.all().some((container) => container.sandboxId === id && container.phase === 'running');
+    return networkAttached && configDigest !== '' && !used;
   }
 
   private async recoverContainer(container: ContainerRecord): Promise<void> {
@@ -139,8 +154,12 @@ export class Recovery {
       pid: task === 'silent' ? record.pid : (task?.pid ?? 0),
       startedAt: record.startedAt === 0n ? unixNanos() : record.startedAt,
     }));
-    await this.io.attach(resumed);
-    this.watch.begin(container.id);
+    try {
+      await this.io.attach(resumed);
+    } finally {
+      // Also without its log it must not be taken for running for ever.
+      this.watch.begin(container.id);
+    }
   }
 
   private async release(container: ContainerRecord): Promise<void> {

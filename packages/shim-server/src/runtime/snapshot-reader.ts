@@ -1,4 +1,4 @@
-import { mkdtemp, rmdir } from 'node:fs/promises';
+import { mkdtemp, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
 import { mount, MountFlag, unmount } from './mount.js';
@@ -25,6 +25,15 @@ export async function readSnapshot<T>(mounts: readonly Mount[], parent: string, 
   } finally {
     unmount(root);
     await rmdir(root);
+  }
+}
+
+/** Unmounts and removes all mount points below `parent`, which need not exist. */
+export async function removeMountPoints(parent: string): Promise<void> {
+  const names = await readdir(parent).catch((): string[] => []);
+  for (const name of names) {
+    unmount(join(parent, name));
+    await rmdir(join(parent, name));
   }
 }
 
