@@ -39,7 +39,7 @@ apt_private() { # SUITE COMMAND...
 # Fetches the package lists of SUITE: "own", or the name of a newer suite of the same archive.
 apt_refresh() { # SUITE
   local suite=$1 home=$CRIQUET_CACHE/apt/$1 archive
-  mkdir -p "$home/lists/partial" "$home/cache/archives/partial"
+  mkdir -p "$home/lists/partial" "$home/cache/archives/partial" || return
   archive=$(apt_own_archive)
   [ -n "$archive" ] || { say "apt names no archive for release $(os_release VERSION_CODENAME)"; return 1; }
   if [ "$suite" = own ]; then
@@ -48,7 +48,7 @@ apt_refresh() { # SUITE
     awk -v key="$(apt_keyring)" -v suite="$suite" -v codename="$(os_release VERSION_CODENAME)" \
       '$2 == codename && $3 == "main" { print "deb " key $1 " " suite " main" }' <<<"$archive" >"$home/sources.list"
   fi
-  apt_private "$suite" apt-get update
+  apt_private "$suite" apt-get update || return
   : >"$home/refreshed"
 }
 
@@ -76,13 +76,13 @@ apt_libraries() { # SUITE PACKAGE...
 apt_unpack() { # SUITE DIRECTORY PACKAGE...
   local suite=$1 directory=$2 downloads package
   shift 2
-  apt_ready "$suite"
-  downloads=$(mktemp -d)
+  apt_ready "$suite" || return
+  downloads=$(mktemp -d) || return
   # A list that is a little old may name a package that the mirror has replaced meanwhile.
   (cd "$downloads" && apt_private "$suite" apt-get download "$@") ||
     { apt_refresh "$suite" && (cd "$downloads" && apt_private "$suite" apt-get download "$@"); } || { rm -rf "$downloads"; return 1; }
   for package in "$downloads"/*.deb; do
-    dpkg-deb -x "$package" "$directory"
+    dpkg-deb -x "$package" "$directory" || return
   done
   rm -rf "$downloads"
 }

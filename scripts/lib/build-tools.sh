@@ -35,7 +35,7 @@ go_tools() { # NAME VERSION
 
 build_go_tools() { # NAME VERSION DIRECTORY
   local name=$1 version=$2 directory=$3
-  cd "$TOOLS_SOURCE/$name"
+  cd "$TOOLS_SOURCE/$name" || return
   export GOFLAGS='-buildvcs=false -mod=readonly -trimpath'
   # A build that shares the machine with its user: niced, and said package by package for the progress line.
   "build_${name//-/_}" "$version" "$directory"
@@ -43,8 +43,8 @@ build_go_tools() { # NAME VERSION DIRECTORY
 
 build_cri_tools() { # VERSION DIRECTORY
   local flags="-s -w -X sigs.k8s.io/cri-tools/pkg/version.Version=$1"
-  nice go build -v -ldflags "$flags" -o "$2/" sigs.k8s.io/cri-tools/cmd/crictl
-  nice go build -v -ldflags "-s -w" -o "$2/" github.com/onsi/ginkgo/v2/ginkgo
+  nice go build -v -ldflags "$flags" -o "$2/" sigs.k8s.io/cri-tools/cmd/crictl || return
+  nice go build -v -ldflags "-s -w" -o "$2/" github.com/onsi/ginkgo/v2/ginkgo || return
   nice go test -c -ldflags "$flags" -o "$2/critest" sigs.k8s.io/cri-tools/cmd/critest
 }
 
@@ -67,7 +67,7 @@ build_cni_plugins() { # VERSION DIRECTORY
 
 build_containerd() { # VERSION DIRECTORY
   local flags="-s -w -X $CONTAINERD_MODULE/version.Version=${1#v} -X $CONTAINERD_MODULE/version.Package=$CONTAINERD_MODULE"
-  nice go build -v -ldflags "$flags" -o "$2/" "$CONTAINERD_MODULE/cmd/containerd" "$CONTAINERD_MODULE/cmd/ctr"
+  nice go build -v -ldflags "$flags" -o "$2/" "$CONTAINERD_MODULE/cmd/containerd" "$CONTAINERD_MODULE/cmd/ctr" || return
   # The shim is linked statically, as its releases are: a pod then carries no C library of its own in memory.
   CGO_ENABLED=0 nice go build -v -ldflags "$flags" -o "$2/" "$CONTAINERD_MODULE/cmd/containerd-shim-runc-v2"
 }
@@ -77,7 +77,7 @@ install_build_requirements() {
   pkg-config --exists libseccomp 2>/dev/null && command -v gcc >/dev/null && return
   apt_is_there || fail "missing: gcc, pkg-config, libseccomp-dev"
   run_step "install gcc, pkg-config and libseccomp-dev (apt-get)" "$CRIQUET_INSTALL_LOGS/apt-install-build.log" \
-    apt_install gcc libc6-dev pkg-config libseccomp-dev
+    apt_install gcc libc6-dev pkg-config libseccomp-dev || fail "could not install what building runc needs"
 }
 
 containerd_from_go() {

@@ -47,8 +47,8 @@ containerd_from_apt() {
 }
 
 fill_containerd() { # SUITE DIRECTORY
-  apt_unpack "$1" "$2" containerd
-  "$2/usr/bin/containerd" --version
+  apt_unpack "$1" "$2" containerd || return
+  "$2/usr/bin/containerd" --version || return
   "$2/usr/bin/containerd-shim-runc-v2" -v
 }
 

@@ -10,14 +10,14 @@ demo_up() {
 
   say "1. What is needed"
   provide_pnpm
-  install_dependencies "$DEMO_LOGS"
-  build_packages "$DEMO_LOGS"
+  install_dependencies "$DEMO_LOGS" || fail "step 1, install the dependencies: see $DEMO_LOGS/dependencies.log"
+  build_packages "$DEMO_LOGS" || fail "step 1, build: see $DEMO_LOGS/build.log"
   install_network_commands
-  CONTAINERD_BIN=$(provide_containerd)
-  RUNC_BIN=$(provide_runc)
-  CNI_BIN=$(provide_cni_plugins)
-  REGISTRY=$(provide_registry)
-  EXAMPLE_STORAGE=$(provide_example_images)
+  CONTAINERD_BIN=$(provide_containerd) || fail "step 1: no containerd"
+  RUNC_BIN=$(provide_runc) || fail "step 1: no runc"
+  CNI_BIN=$(provide_cni_plugins) || fail "step 1: no CNI plugins"
+  REGISTRY=$(provide_registry) || fail "step 1: no registry"
+  EXAMPLE_STORAGE=$(provide_example_images) || fail "step 1: no example image"
   say "  containerd $("$CONTAINERD_BIN/containerd" --version | cut -d' ' -f3), $("$RUNC_BIN/runc" --version | head -n 1), CNI plugins in $CNI_BIN"
 
   say "2. A private containerd, a registry with an example image, criquet"
@@ -36,7 +36,7 @@ demo_up() {
 # Prints the storage directory of a registry that holds the example image.
 provide_example_images() {
   local packages definitions
-  packages=$(provide_example_packages)
+  packages=$(provide_example_packages) || return
   definitions=$(cat test-e2e/dist/images/*.js | sha256sum | cut -c1-12)
   cached "registry/example-$definitions-${packages##*-}" "build the example image $EXAMPLE_IMAGE" \
     node test-e2e/dist/images/fill-registry.js example "$packages" "$REGISTRY"

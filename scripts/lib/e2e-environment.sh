@@ -12,17 +12,18 @@ done
 provide_e2e_environment() {
   install_network_commands
   CRIQUET_E2E_CONTAINERD_21=$(containerd_from_apt) || fail "no containerd $CONTAINERD_OLDEST package is to be had here"
-  CRIQUET_E2E_REGISTRY=$(provide_registry)
-  CRIQUET_E2E_IMAGES=$(provide_suite_images)
+  CRIQUET_E2E_REGISTRY=$(provide_registry) || fail "no registry"
+  CRIQUET_E2E_IMAGES=$(provide_suite_images) || fail "no test images"
   if go_is_there; then
     install_build_requirements
-    CRIQUET_E2E_TOOLS=$(go_tools runc "$RUNC_VERSION"):$(go_tools cri-tools "$CRI_TOOLS_VERSION")
-    CRIQUET_E2E_CNI_BIN=$(go_tools cni-plugins "$CNI_PLUGINS_VERSION")
-    CRIQUET_E2E_CONTAINERD_24=$(go_tools containerd "$CONTAINERD_VERSION")
+    CRIQUET_E2E_TOOLS=$(go_tools runc "$RUNC_VERSION") || fail "runc $RUNC_VERSION could not be built"
+    CRIQUET_E2E_TOOLS+=:$(go_tools cri-tools "$CRI_TOOLS_VERSION") || fail "crictl and critest could not be built"
+    CRIQUET_E2E_CNI_BIN=$(go_tools cni-plugins "$CNI_PLUGINS_VERSION") || fail "the CNI plugins could not be built"
+    CRIQUET_E2E_CONTAINERD_24=$(go_tools containerd "$CONTAINERD_VERSION") || fail "containerd could not be built"
     export CRIQUET_E2E_CONTAINERD_24
   else
-    CRIQUET_E2E_TOOLS=$(provide_runc)
-    CRIQUET_E2E_CNI_BIN=$(provide_cni_plugins)
+    CRIQUET_E2E_TOOLS=$(provide_runc) || fail "no runc"
+    CRIQUET_E2E_CNI_BIN=$(provide_cni_plugins) || fail "no CNI plugins"
   fi
   export CRIQUET_E2E_CONTAINERD_21 CRIQUET_E2E_REGISTRY CRIQUET_E2E_IMAGES CRIQUET_E2E_TOOLS CRIQUET_E2E_CNI_BIN
 }
@@ -30,7 +31,7 @@ provide_e2e_environment() {
 # Prints the storage directory of a registry that holds the suites' images. Needs the compiled test-e2e package.
 provide_suite_images() {
   local packages definitions
-  packages=$(provide_suite_packages)
+  packages=$(provide_suite_packages) || return
   definitions=$(cat test-e2e/dist/images/*.js | sha256sum | cut -c1-12)
   cached "registry/suite-$definitions-${packages##*-}" "build the suites' images" \
     node test-e2e/dist/images/fill-registry.js suite "$packages" "$(provide_registry)"

@@ -15,10 +15,10 @@ provide_suite_packages() {
 
 fill_image_packages() { # PACKAGE... DIRECTORY
   local directory=${*: -1} packages=("${@:1:$#-1}") libraries
-  apt_ready own
+  apt_ready own || return
   # shellcheck disable=SC2207
-  libraries=($(apt_libraries own "${packages[@]}"))
-  mkdir -p "$directory/programs" "$directory/libraries"
-  apt_unpack own "$directory/programs" "${packages[@]}"
+  libraries=($(apt_libraries own "${packages[@]}")) || return
+  mkdir -p "$directory/programs" "$directory/libraries" || return
+  apt_unpack own "$directory/programs" "${packages[@]}" || return
   apt_unpack own "$directory/libraries" "${libraries[@]}"
 }

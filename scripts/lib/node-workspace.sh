@@ -13,19 +13,19 @@ provide_pnpm() {
   if [ "$(cd / && command pnpm --version 2>/dev/null || true)" = "$PNPM_VERSION" ]; then
     return
   fi
-  directory=$(cached "pnpm-$PNPM_VERSION" "fetch pnpm $PNPM_VERSION" fill_pnpm)
+  directory=$(cached "pnpm-$PNPM_VERSION" "fetch pnpm $PNPM_VERSION" fill_pnpm) || fail "pnpm $PNPM_VERSION could not be fetched"
   PATH=$directory/bin:$PATH
   export PATH
 }
 
 fill_pnpm() { # DIRECTORY
-  mkdir -p "$1/bin"
+  mkdir -p "$1/bin" || return
   if command -v npm >/dev/null; then
-    npm install --prefix "$1" --no-audit --no-fund --no-save "pnpm@$PNPM_VERSION"
+    npm install --prefix "$1" --no-audit --no-fund --no-save "pnpm@$PNPM_VERSION" || return
     ln -s ../node_modules/.bin/pnpm "$1/bin/pnpm"
   elif command -v corepack >/dev/null; then
-    printf '#!/bin/sh\nexec corepack "pnpm@%s" "$@"\n' "$PNPM_VERSION" >"$1/bin/pnpm"
-    chmod +x "$1/bin/pnpm"
+    printf '#!/bin/sh\nexec corepack "pnpm@%s" "$@"\n' "$PNPM_VERSION" >"$1/bin/pnpm" || return
+    chmod +x "$1/bin/pnpm" || return
     COREPACK_ENABLE_DOWNLOAD_PROMPT=0 "$1/bin/pnpm" --version
   else
     echo "neither npm nor corepack is there to fetch pnpm with: install npm (Debian and Ubuntu: apt-get install npm)"

@@ -15,9 +15,9 @@ provide_runc() {
 }
 
 fill_runc() { # DIRECTORY
-  apt_unpack own "$1" runc
+  apt_unpack own "$1" runc || return
   if [ ! -e "$1/usr/sbin/runc" ]; then
-    mkdir -p "$1/usr/sbin" && ln -s ../bin/runc "$1/usr/sbin/runc"
+    { mkdir -p "$1/usr/sbin" && ln -s ../bin/runc "$1/usr/sbin/runc"; } || return
   fi
   # It needs libseccomp, which apt itself depends on, so that it is there on every Debian and Ubuntu.
   "$1/usr/sbin/runc" --version
@@ -38,7 +38,7 @@ provide_cni_plugins() {
 }
 
 fill_cni_plugins() { # DIRECTORY
-  apt_unpack own "$1" containernetworking-plugins
+  apt_unpack own "$1" containernetworking-plugins || return
   test -x "$1/usr/lib/cni/bridge"
 }
 
@@ -49,7 +49,8 @@ install_network_commands() {
   command -v ip >/dev/null || missing+=(iproute2)
   [ "${#missing[@]}" -eq 0 ] && return
   apt_is_there || fail "missing: ${missing[*]}"
-  run_step "install ${missing[*]} (apt-get)" "$CRIQUET_INSTALL_LOGS/apt-install.log" apt_install "${missing[@]}"
+  run_step "install ${missing[*]} (apt-get)" "$CRIQUET_INSTALL_LOGS/apt-install.log" apt_install "${missing[@]}" ||
+    fail "could not install ${missing[*]}"
 }
 
 apt_install() {

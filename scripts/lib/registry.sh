@@ -14,6 +14,6 @@ provide_registry() {
 }
 
 fill_registry() { # DIRECTORY
-  apt_unpack own "$1" docker-registry
+  apt_unpack own "$1" docker-registry || return
   "$1/usr/bin/docker-registry" --version
 }

@@ -25,11 +25,9 @@ run_step() { # NAME LOG COMMAND...
     done
   ) </dev/null &
   ticker=$!
-  # A subshell of its own with errexit, which a function called in a condition would lose.
-  set +e
-  (set -e; "$@") >"$log" 2>&1 </dev/null
-  status=$?
-  set -e
+  # A subshell: what the step changes (directory, options) stays its own. A function that is a step says `|| return` after
+  # each of its commands: errexit does not hold in one whose outcome is tested.
+  ("$@") >"$log" 2>&1 </dev/null || status=$?
   kill "$ticker" 2>/dev/null || true
   wait "$ticker" 2>/dev/null || true
   if [ "$status" -ne 0 ]; then
