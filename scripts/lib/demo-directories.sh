@@ -6,9 +6,10 @@ DEMO_LOGS=$DEMO/log
 DEMO_RUN=$DEMO/run
 DEMO_CONTAINERD=$DEMO_RUN/containerd.sock
 DEMO_ENDPOINT=unix://$DEMO_RUN/criquet.sock
-DEMO_NETWORK=criquet-demo
-DEMO_BRIDGE=criquet0
-DEMO_SUBNET=${CRIQUET_DEMO_SUBNET:-10.88.64.0/24}
+# Names of this checkout's own, so that two demos on one machine do not meet.
+DEMO_TAG=$(printf '%s' "$PWD" | sha256sum | cut -c1-6)
+DEMO_NETWORK=criquet-demo-$DEMO_TAG
+DEMO_BRIDGE=criquet$DEMO_TAG
 
 # A unix socket's path has at most 107 bytes.
 check_demo_path() {
@@ -55,7 +56,7 @@ TOML
     {
       "type": "bridge", "bridge": "$DEMO_BRIDGE", "isGateway": true, "ipMasq": true, "hairpinMode": true,
       "ipam": {
-        "type": "host-local", "ranges": [[{ "subnet": "$DEMO_SUBNET" }]], "routes": [{ "dst": "0.0.0.0/0" }],
+        "type": "host-local", "ranges": [[{ "subnet": "$(demo_subnet)" }]], "routes": [{ "dst": "0.0.0.0/0" }],
         "dataDir": "$DEMO/cni-ipam"
       }
     },
@@ -81,6 +82,22 @@ cache_dir = "$DEMO/cni-cache"
 [image]
 hosts_dir = "$DEMO/hosts"
 TOML
+}
+
+# A subnet that no route of this machine leads to; CRIQUET_DEMO_SUBNET names another.
+demo_subnet() {
+  local routes start step third
+  if [ -n "${CRIQUET_DEMO_SUBNET:-}" ]; then
+    printf '%s\n' "$CRIQUET_DEMO_SUBNET"
+    return
+  fi
+  routes=$(ip -4 route show table all)
+  start=$((16#${DEMO_TAG:0:2}))
+  for ((step = 0; step < 256; step++)); do
+    third=$(((start + step) % 256))
+    case $routes in *"10.88.$third."*) ;; *) printf '10.88.%d.0/24\n' "$third" && return ;; esac
+  done
+  fail "no subnet below 10.88.0.0/16 is free: name one by CRIQUET_DEMO_SUBNET"
 }
 
 # A loopback port that nobody listens on.
