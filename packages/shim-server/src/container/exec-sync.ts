@@ -46,15 +46,17 @@ export class ExecSync {
     const container = this.containers.require(request.containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
     const execId = randomBytes(16).toString('hex');
-    const rollback = new Rollback(log);
+    // Two, since the FIFOs are not needed to delete the process, and go also when that fails.
+    const undo = { process: new Rollback(log), io: new Rollback(log) };
+    const takeBack = () => Promise.all([undo.process.run(), undo.io.run()]);
     const limit = new TimeLimit(request.timeout, signal);
     try {
-      const response = await this.run(container.id, execId, request.cmd, limit.signal, rollback, log);
-      await rollback.run();
+      const response = await this.run(container.id, execId, request.cmd, limit.signal, undo, log);
+      await takeBack();
       return response;
     } catch (error) {
       // A hung shim answers its caller in time; what is to be taken back waits for the shim.
-      void rollback.run();
+      void takeBack();
       throw limit.passed() ? limit.error(error) : error;
     }
   };
@@ -64,7 +66,7 @@ export class ExecSync {
     execId: string,
     cmd: string[],
     signal: AbortSignal,
-    rollback: Rollback,
+    undo: { readonly process: Rollback; readonly io: Rollback },
     log: Logger,
   ): Promise<ExecSyncResponse> {
     const { tasks } = this.containerd;
@@ -72,10 +74,10 @@ export class ExecSync {
     const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
     const [process, { streams, readers }] = await together(
       steps.do('read the process of the container', () => this.process(containerId, cmd, signal)),
-      steps.do('open the FIFOs', () => this.openIo(containerId, execId, output, rollback)),
+      steps.do('open the FIFOs', () => this.openIo(containerId, execId, output, undo.io)),
     );
     await steps.do('create the exec process', async () => {
-      rollback.add('delete the exec process', (undo) => this.deleteProcess(containerId, execId, undo));
+      undo.process.add('delete the exec process', (ending) => this.deleteProcess(containerId, execId, ending));
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...streams }, { signal });
     });
     await steps.do('start the exec process', () => tasks.start(containerId, execId, { signal }));

@@ -1,6 +1,6 @@
 import type { StartContainerRequest, StartContainerResponse } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
-import type { Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -86,11 +86,12 @@ export class StartContainer {
     );
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
-      return tasks.create({
-        containerId: id,
-        rootfs,
-        ...streams,
-        ...handler.task,
+      const task = { containerId: id, rootfs, ...streams, ...handler.task };
+      return tasks.create(task).catch(async (error: unknown) => {
+        if (!isAlreadyExists(error)) throw error;
+        // Left by a start that failed while containerd could not be reached for its undo.
+        await discardTask(tasks, id);
+        return tasks.create(task);
       });
     });
     await steps.do('start the task', () => tasks.start(id));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { connectCri, type ContainerConfig, type CriConnection, type DeepPartial, type PodSandboxConfig } from '@criquet/cri-api';
 import { attaching, FakeNetnsProvider, FakePluginRunner, type FakePlugin } from '@criquet/network-cni/testing';
 import { connectContainerd, type Containerd } from '@criquet/runtime-containerd';
-import { FakeContainerd, fakeImage, type FakeImage } from '@criquet/runtime-containerd/testing';
+import { FakeContainerd, fakeImage, type FakeImage, type FakeProgram } from '@criquet/runtime-containerd/testing';
 import { pino } from 'pino';
 import { defaultConfig, type CriquetConfig } from '../../src/config/index.js';
 import { startShimServer, type ShimServer } from '../../src/start-shim-server.js';
@@ -207,6 +207,12 @@ export class Shim {
     await rm(this.dir, { recursive: true, force: true });
   }
 
+  /** What containers do, and the commands that run in them; pause processes wait for their signal. */
+  run(program: FakeProgram): void {
+    this.containerd.program = (process) =>
+      process.spec.annotations?.['io.kubernetes.cri.container-type'] === 'sandbox' ? undefined : program(process);
+  }
+
   sandboxConfig(change: DeepPartial<PodSandboxConfig> = {}): DeepPartial<PodSandboxConfig> {
     return {
       metadata: { name: 'pod', namespace: 'ns', uid: 'uid-1', attempt: 0 },
@@ -239,7 +245,7 @@ export class Shim {
   /** A container's log lines without their times. */
   async log(path = 'app/0.log'): Promise<string[]> {
     const text = await readFile(join(this.dir, 'logs', path), 'utf8');
-    return text.trimEnd().split('\n').map((line) => line.slice(line.indexOf(' ') + 1));
+    return text.replace(/\n$/, '').split('\n').map((line) => line.slice(line.indexOf(' ') + 1));
   }
 
   /** What lies in the directory of a container's FIFOs. */
