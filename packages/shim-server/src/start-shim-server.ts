@@ -61,6 +61,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     events.start();
     undo.push(() => events.stop());
     const server = new CriServer(config.listen.replace(/^unix:\/\//, ''), runtimeHandlers(root), imageHandlers(root), logger);
+    await server.requireFree();
     undo.push(() => root.resolve(ContainerIo).suspend());
     undo.push(() => {
       root.resolve(ContainerWatch).stop();
