@@ -1,7 +1,7 @@
 import { mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { MountPropagation, NamespaceMode, SecurityProfile_ProfileType, type ContainerConfig, type DeepPartial, type PodSandboxConfig } from '@criquet/cri-api';
+import { NamespaceMode, SecurityProfile_ProfileType, type ContainerConfig, type DeepPartial, type MountPropagation, type PodSandboxConfig } from '@criquet/cri-api';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';

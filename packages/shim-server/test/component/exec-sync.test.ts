@@ -222,7 +222,6 @@ test('100 commands at once, descriptors flat', async (t) => {
     await process.stdout(process.args[0] ?? '');
     process.exit(0);
   });
-  const { readdir } = await import('node:fs/promises');
   const descriptors = async () => (await readdir('/proc/self/fd')).length;
   await shim.cri.runtime.execSync({ containerId, cmd: ['warm'] });
   const before = await descriptors();
