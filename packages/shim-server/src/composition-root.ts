@@ -45,7 +45,9 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.Layout, { useValue: layout });
   root.register(Token.Failpoints, { useValue: replacements.failpoints ?? noFailpoints });
   root.register(Token.NodeFacts, { useValue: await readNodeFacts({ cgroupDriver: await cgroupDriver(config) }) });
-  root.register(Token.PauseRoot, { useValue: config.sandboxImage === '' ? await layOutPauseRoot(layout) : '' });
+  const pauseRoot = await layOutPauseRoot(layout);
+  root.register(Token.PauseRoot, { useValue: pauseRoot });
+  root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
   root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });
   root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
   root.register(Token.Cni, {

@@ -31,22 +31,12 @@ export class CriServer {
   }
 
   /**
-   * Looks whether the socket can be had, before the daemon touches anything that the one that serves it may be working on.
-   * @throws Error when somebody serves it, or something else lies in its place
-   */
-  async requireFree(): Promise<void> {
-    const present = await lstat(this.path).catch(() => undefined);
-    if (present !== undefined && !present.isSocket()) throw new Error(`${this.path}: is there and is no socket`);
-    if (present !== undefined && (await isServed(this.path))) throw new Error(`${this.path}: another process serves this socket`);
-  }
-
-  /**
    * Listens; only root and its group may connect. A socket that nobody serves any more is replaced.
    * @throws Error when somebody serves it, or it cannot be made
    */
   async listen(): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o755 });
-    await this.requireFree();
+    await requireFreeSocket(this.path);
     await rm(this.path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.server.bindAsync(`unix://${this.path}`, ServerCredentials.createInsecure(), (error) => (error ? reject(error) : resolve()));
@@ -65,6 +55,16 @@ export class CriServer {
     done.abort();
     this.server.forceShutdown();
   }
+}
+
+/**
+ * Looks whether a socket can be had, before the daemon touches anything that the one that serves it may be working on.
+ * @throws Error when somebody serves it, or something else lies in its place
+ */
+export async function requireFreeSocket(path: string): Promise<void> {
+  const present = await lstat(path).catch(() => undefined);
+  if (present !== undefined && !present.isSocket()) throw new Error(`${path}: is there and is no socket`);
+  if (present !== undefined && (await isServed(path))) throw new Error(`${path}: another process serves this socket`);
 }
 
 function isServed(path: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, symlink } from 'node:fs/promises';
+import { readFile, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { DaemonLock } from '../../src/runtime/daemon-lock.js';
@@ -41,14 +41,13 @@ test('unmount follows no link', async (t) => {
   }
 });
 
-test('one daemon a state directory', async (t) => {
+test('one daemon a lock', async (t) => {
   const dir = join(t.testdir({}), 'made', 'state');
-  const lock = await DaemonLock.take(dir);
+  const lock = await DaemonLock.take(join(dir, 'lock'), 'taken by another');
   t.equal((await stat(dir)).mode & 0o777, 0o711);
-  await t.rejects(DaemonLock.take(dir), { message: new RegExp(`state_dir ${dir}`) });
-  await mkdir(join(dir, 'other'));
-  const other = await DaemonLock.take(join(dir, 'other'));
+  await t.rejects(DaemonLock.take(join(dir, 'lock'), 'taken by another'), { message: 'taken by another' });
+  const other = await DaemonLock.take(join(dir, 'other'), 'taken by another');
   await other.release();
   await lock.release();
-  await (await DaemonLock.take(dir)).release();
+  await (await DaemonLock.take(join(dir, 'lock'), 'taken by another')).release();
 });
