@@ -7,6 +7,7 @@ import {
   type ServiceDefinition,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { setMaxListeners } from 'node:events';
 import { CriCallError } from './cri-call-error.js';
 import type { CriCallOptions, CriClient, ImageCalls, RuntimeCalls } from './cri-client.js';
 import { ImageServiceService, RuntimeServiceService, type MessageFns } from './gen/runtime/v1/api.js';
@@ -136,6 +137,8 @@ function cancelOn(signal: AbortSignal | undefined, call: { cancel(): void }): ()
   if (signal === undefined) return () => undefined;
   const cancel = () => call.cancel();
   if (signal.aborted) queueMicrotask(cancel);
+  // One signal may bound any number of calls at once; each takes its listener back when it ends, so that many are no leak.
+  setMaxListeners(0, signal);
   signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
 }

@@ -103,6 +103,22 @@ await t.test('nobody listens: UNAVAILABLE at the first call', async (t) => {
   t.equal((await failure(cri.runtime.version({}))).code, status.UNAVAILABLE);
 });
 
+await t.test('many calls may share one signal', async (t) => {
+  const { endpoint } = await serve(t, { startContainer: () => undefined });
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning.name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  using cri = connectCri({ endpoint });
+  const stop = new AbortController();
+  const calls = Array.from({ length: 20 }, () => failure(cri.runtime.startContainer({}, { signal: stop.signal })));
+  // Warnings are emitted in the next tick.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  stop.abort();
+  t.same(new Set((await Promise.all(calls)).map((error) => error.code)), new Set([status.CANCELLED]));
+  t.same(warnings, []);
+});
+
 await t.test('deadline and cancellation', async (t) => {
   const { endpoint } = await serve(t, { startContainer: () => undefined });
   using cri = connectCri({ endpoint });

@@ -82,6 +82,23 @@ t.test('nobody serves the socket', async (t) => {
   t.ok(isUnavailable(await client.version.get().catch((e: unknown) => e)));
 });
 
+t.test('many calls may share one signal', async (t) => {
+  const { fake, client } = await fixture(t);
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning.name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const release = fake.control.hang('containers.get');
+  const abort = new AbortController();
+  const calls = Array.from({ length: 20 }, () => client.containers.get('a', { signal: abort.signal }).catch((e: unknown) => e));
+  const watches = Array.from({ length: 20 }, () => collect(client.events.subscribe([], { signal: abort.signal })).catch((e: unknown) => e));
+  await until(() => fake.control.requests('containers.get').length === 20, 'the calls');
+  abort.abort();
+  t.ok((await Promise.all([...calls, ...watches])).every(isCancelled));
+  t.same(warnings, []);
+  release();
+});
+
 t.test('only unix sockets', async (t) => {
   t.throws(() => connectContainerd({ address: 'tcp://1.2.3.4:5', namespace: 'x' }), /"tcp:\/\/1.2.3.4:5": expected the absolute path/);
   t.throws(() => connectContainerd({ address: `/${'x'.repeat(107)}`, namespace: 'x' }), /at most 107 bytes/);

@@ -2,6 +2,7 @@ import { Client, credentials, Metadata, status, type ClientOptions, type MethodD
 import type { CallOptions } from '../call-options.js';
 import { ContainerdError } from '../errors.js';
 import { MessageQueue } from './message-queue.js';
+import { onAbort } from './on-abort.js';
 
 /** One method of a generated service definition. */
 export type Method<Request, Response> = Pick<
@@ -95,7 +96,7 @@ export class Channel {
           else resolve(response as Response);
         },
       );
-      const detach = cancelOn(options.signal, call);
+      const detach = onAbort(options.signal, () => call.cancel());
       this.open.add(call);
     });
   }
@@ -164,7 +165,7 @@ export class Channel {
     call.on('data', (message: Response) => queue.push(message));
     call.on('end', () => finish());
     call.on('error', (error: ServiceError) => finish(callError(name, error, options.signal)));
-    detach = cancelOn(options.signal, call);
+    detach = onAbort(options.signal, () => call.cancel());
     return queue;
   }
 
@@ -195,13 +196,6 @@ function callName(path: string): string {
 
 function deadline(timeoutMs: number): { deadline?: number } {
   return timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {};
-}
-
-function cancelOn(signal: AbortSignal | undefined, call: { cancel(): void }): () => void {
-  if (signal === undefined) return () => undefined;
-  const cancel = () => call.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }
 
 function cancelled(name: string, signal: AbortSignal): ContainerdError {
