@@ -7,6 +7,7 @@ import type { CriquetConfig } from './config/index.js';
 import { ContainerIo } from './container/container-io.js';
 import { ContainerWatch } from './container/container-watch.js';
 import { CriServer, requireFreeSocket } from './grpc/cri-server.js';
+import { toStatus } from './grpc/status.js';
 import { imageHandlers, runtimeHandlers } from './grpc/handlers.js';
 import { ImageIndex } from './image/image-index.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
@@ -97,12 +98,17 @@ function socketPath(address: string): string {
 
 /** containerd may still be starting. */
 async function whenAnswering(containerd: Containerd, config: CriquetConfig): Promise<ContainerdReport> {
-  const end = Date.now() + config.containerd.connectTimeout;
+  const { address, connectTimeout } = config.containerd;
+  const end = Date.now() + connectTimeout;
   for (;;) {
     try {
       return await checkContainerd(containerd, { snapshotter: config.containerd.snapshotter }, { timeoutMs: 5_000 });
     } catch (error) {
-      if (!isUnavailable(error) || Date.now() > end) throw error;
+      if (!isUnavailable(error)) throw error;
+      if (Date.now() > end) {
+        const { message } = toStatus(error);
+        throw new Error(`containerd.address ${address}: nobody answered within ${connectTimeout / 1000} s: ${message}`, { cause: error });
+      }
       await pause(RETRY_MS);
     }
   }
