@@ -1,5 +1,4 @@
 import { CriCallError } from '@criquet/cri-api';
-import { status } from '@grpc/grpc-js';
 import { Command, CommanderError } from 'commander';
 import { write, type CommandContext } from './command-context.js';
 import { addConfigCommand } from './config/config-command.js';
@@ -47,9 +46,8 @@ export async function runCommand(words: readonly string[], context: CommandConte
 function messageOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'interrupted';
   if (error instanceof Error && error.name === 'TimeoutError') return 'time ran out (--timeout)';
-  if (error instanceof CriCallError && error.code === status.UNAVAILABLE) {
-    const reason = error.details.replace(/ ?Resolution note: *$/, '');
-    return `${error.call}: the runtime does not answer (${reason}); see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT`;
+  if (error instanceof CriCallError && error.connectionFailed) {
+    return `${error.call}: ${error.details}; see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT`;
   }
   return error instanceof Error ? error.message : String(error);
 }

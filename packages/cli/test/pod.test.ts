@@ -163,13 +163,17 @@ await t.test('endpoint: flag before or after the subcommand, environment, defaul
   });
 });
 
-await t.test('a runtime that does not answer', async (t) => {
+await t.test('a runtime that cannot be reached, and one that cannot reach containerd', async (t) => {
   const line = new CommandLine(t.testdir({}));
-  line.cri.failNext('ListPodSandbox', new CriCallError('ListPodSandbox', 14, 'connect ENOENT /x.sock. Resolution note: '));
+  const away = 'cannot reach the runtime at /x.sock: ENOENT';
+  line.cri.failNext('ListPodSandbox', new CriCallError('ListPodSandbox', 14, away, { connectionFailed: true }), 1);
   t.match(await line.run('pod', 'ps'), {
     code: 1,
-    stderr: 'criquet: ListPodSandbox: the runtime does not answer (connect ENOENT /x.sock.); see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT\n',
+    stderr: `criquet: ListPodSandbox: ${away}; see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT\n`,
   });
+  const behind = 'containerd containers.list: cannot reach containerd at /c.sock: ECONNREFUSED';
+  line.cri.failNext('ListPodSandbox', new CriCallError('ListPodSandbox', 14, behind), 1);
+  t.match(await line.run('pod', 'ps'), { code: 1, stderr: `criquet: ListPodSandbox: UNAVAILABLE: ${behind}\n` }, 'the endpoint is right');
   const bad = new CommandLine(t.testdir({}), {
     connect: () => {
       throw new Error('CRI endpoint "tcp://x": expected unix:///absolute/path.sock');

@@ -115,13 +115,14 @@ await t.test('the log is readable on a terminal', async (t) => {
 
 await t.test('as a process', async (t) => {
   t.match(await run(['version']).done, { code: 0, stdout: /^criquet / });
-  t.match(await run(['pod', 'ps'], { env: { CONTAINER_RUNTIME_ENDPOINT: '/nonexistent.sock' } }).done, { code: 1, stderr: /the runtime does not answer/ });
+  t.match(await run(['pod', 'ps'], { env: { CONTAINER_RUNTIME_ENDPOINT: '/nonexistent.sock' } }).done, { code: 1, stderr: /^criquet: \w+: cannot reach the runtime at \/nonexistent\.sock: ENOENT; see --runtime-endpoint/ });
   const dir = t.testdir({});
   const file = join(dir, 'c.toml');
   writeFileSync(file, `listen = "${dir}/c.sock"\nstate_dir = "${dir}/s"\nroot_dir = "${dir}/r"\n[containerd]\naddress = "/nonexistent.sock"\nconnect_timeout = "200ms"`);
   const noContainerd = await run(['serve', '--config', file]).done;
   t.equal(noContainerd.code, 1);
-  t.match(noContainerd.stderr, /nonexistent\.sock/);
+  t.match(noContainerd.stderr, /cannot reach containerd at \/nonexistent\.sock: ENOENT/);
+  t.notMatch(noContainerd.stderr, /Resolution note/);
 });
 
 await t.test('a reader that has enough is no error', async (t) => {

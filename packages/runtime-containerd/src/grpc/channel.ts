@@ -1,6 +1,7 @@
 import { Client, credentials, Metadata, status, type ClientOptions, type MethodDefinition, type ServiceError } from '@grpc/grpc-js';
 import type { CallOptions } from '../call-options.js';
 import { ContainerdError } from '../errors.js';
+import { connectionFailure } from './connection-failure.js';
 import { MessageQueue } from './message-queue.js';
 import { onAbort } from './on-abort.js';
 
@@ -90,7 +91,7 @@ export class Channel {
         (error, response) => {
           this.open.delete(call);
           detach();
-          const failure = error === null ? undefined : callError(name, error, options.signal);
+          const failure = error === null ? undefined : this.callError(name, error, options.signal);
           done(failure);
           if (failure !== undefined) reject(failure);
           else resolve(response as Response);
@@ -164,9 +165,15 @@ export class Channel {
     this.open.add(call);
     call.on('data', (message: Response) => queue.push(message));
     call.on('end', () => finish());
-    call.on('error', (error: ServiceError) => finish(callError(name, error, options.signal)));
+    call.on('error', (error: ServiceError) => finish(this.callError(name, error, options.signal)));
     detach = onAbort(options.signal, () => call.cancel());
     return queue;
+  }
+
+  private callError(name: string, error: ServiceError, signal: AbortSignal | undefined): ContainerdError {
+    if (error.code === status.CANCELLED && signal?.aborted) return cancelled(name, signal);
+    const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, this.options.socketPath) : undefined;
+    return new ContainerdError(error.code, name, failure ?? error.details, { cause: error });
   }
 
   private observe(name: string, options: CallOptions): (error?: Error) => void {
@@ -200,11 +207,6 @@ function deadline(timeoutMs: number): { deadline?: number } {
 
 function cancelled(name: string, signal: AbortSignal): ContainerdError {
   return new ContainerdError(status.CANCELLED, name, 'cancelled by the caller', { cause: signal.reason });
-}
-
-function callError(name: string, error: ServiceError, signal: AbortSignal | undefined): ContainerdError {
-  if (error.code === status.CANCELLED && signal?.aborted) return cancelled(name, signal);
-  return new ContainerdError(error.code, name, error.details, { cause: error });
 }
 
 function failed<T>(error: Error): AsyncIterableIterator<T> {
