@@ -269,6 +269,18 @@ await t.test('stop and rm', async (t) => {
   t.equal(line.cri.sandboxes.size, 0);
 });
 
+await t.test('rm takes a pod that ps shows as Completed or Error', async (t) => {
+  for (const [exitCode, word] of [[0, 'Completed'], [1, 'Error']] as const) {
+    const dir = t.testdir({ 'p.yaml': manifestText('restartPolicy: Never\ncontainers: [{name: a, image: x}]') });
+    const line = new CommandLine(dir);
+    line.cri.behaviour.set('a', { exitCode });
+    await line.run('pod', 'run', '-q', join(dir, 'p.yaml'));
+    t.match((await line.run('pod', 'ps')).stdout, new RegExp(`p +0/1 +${word} `));
+    t.same(await line.run('pod', 'rm', '-q', 'p'), { code: 0, stdout: '', stderr: '' });
+    t.equal(line.cri.sandboxes.size, 0);
+  }
+});
+
 await t.test('a file that changes is synced: only what changed is started anew', async (t) => {
   const { line, dir } = await withPod(t);
   writeFileSync(join(dir, 'p.yaml'), manifestText('containers: [{name: a, image: "x:1"}, {name: b, image: "x:1", args: [new]}]'));

@@ -27,7 +27,7 @@ export function addStopCommand(pod: Command, context: CommandContext): void {
 export function addRmCommand(pod: Command, context: CommandContext): void {
   const command = pod
     .command('rm')
-    .description('remove stopped pods with their volumes and logs')
+    .description('remove pods that are stopped or have finished, with their volumes and logs')
     .argument('[POD...]', POD_ARGUMENT)
     .option('-f, --force', 'stop pods that run')
     .option('-a, --all', 'all pods of the endpoint');

@@ -417,6 +417,23 @@ await t.test('stop and remove', async (t) => {
   t.ok(cri.calls.some(({ call, request }) => call === 'StopContainer' && request.timeout === 0n));
 });
 
+await t.test('a pod that has finished is removed without force', async (t) => {
+  const { cri, pods } = setUp(t);
+  let removed = 0;
+  for (const [exitCode, phase] of [[0, 'Succeeded'], [3, 'Failed']] as const) {
+    await settle(pods, manifest('restartPolicy: Never\ninitContainers: [{name: s, image: x, restartPolicy: Always}]\ncontainers: [{name: a, image: x}]'));
+    cri.exit('a', exitCode);
+    t.match(await pods.podStatus('p'), { phase, sandbox: { ready: true } }, 'nobody has stopped its sandbox yet');
+    await pods.remove('p');
+    removed++;
+    t.equal(cri.containers.size + cri.sandboxes.size, 0);
+    t.equal(cri.calls.filter(({ call }) => call === 'StopContainer').length, removed, 'the sidecar, which still ran');
+  }
+  await settle(pods, manifest('restartPolicy: OnFailure\ncontainers: [{name: a, image: x}]'));
+  cri.exit('a', 3);
+  await t.rejects(pods.remove('p'), { name: 'PodRunningError' }, 'one that is to be restarted has not');
+});
+
 await t.test('a container that cannot be stopped does not save the others', async (t) => {
   const { cri, pods } = setUp(t);
   await settle(pods, manifest('containers: [{name: a, image: "x:1"}, {name: b, image: "x:1"}]'));
