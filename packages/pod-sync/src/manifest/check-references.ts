@@ -11,7 +11,7 @@ export function checkReferences(manifest: Manifest, sink: ProblemSink): void {
     const path = ['spec', 'volumes', index, source.type];
     const keys = source.optional ? [] : (source.items ?? []).map((item) => item.key);
     const nameKey = source.type === 'secret' ? 'secretName' : 'name';
-    checkObject(manifest, source, [...path, nameKey], sink)?.(keys, (at) => [...path, 'items', at, 'key']);
+    checkObject(manifest, source, [...path, nameKey], sink)?.(keys, (at) => [...path, 'items', at, 'key'], 'volume');
   });
   spec.imagePullSecrets.forEach((name, index) => {
     if (manifest.secrets.has(name)) return;
@@ -41,7 +41,7 @@ function checkContainer(manifest: Manifest, container: Container, path: FieldPat
 function checkEnv(manifest: Manifest, source: EnvSource, path: FieldPath, sink: ProblemSink): void {
   if (source.type === 'configMap' || source.type === 'secret') {
     const ref = [...path, `${source.type}KeyRef`];
-    checkObject(manifest, source, [...ref, 'name'], sink)?.([source.key], () => [...ref, 'key']);
+    checkObject(manifest, source, [...ref, 'name'], sink)?.([source.key], () => [...ref, 'key'], 'variable');
   }
   if (source.type === 'resource' && source.containerName !== undefined && findContainer(manifest.pod, source.containerName) === undefined) {
     sink.error([...path, 'resourceFieldRef', 'containerName'], `there is no container ${JSON.stringify(source.containerName)}`);
@@ -64,11 +64,12 @@ function checkObject(manifest: Manifest, ref: ObjectReference, path: FieldPath, 
     sink.error(path, `there is no ${kind} ${JSON.stringify(ref.name)} of namespace ${JSON.stringify(namespace)} in this file`);
     return undefined;
   }
-  return (keys: readonly string[], pathOf: (index: number) => FieldPath) => {
+  return (keys: readonly string[], pathOf: (index: number) => FieldPath, user: 'volume' | 'variable') => {
     keys.forEach((key, index) => {
-      if (key !== '' && !Object.hasOwn(object.data, key)) {
-        sink.error(pathOf(index), `${kind} ${JSON.stringify(ref.name)} has no key ${JSON.stringify(key)}`);
-      }
+      const binary = Object.hasOwn(object.binaryData, key);
+      if (key === '' || Object.hasOwn(object.data, key) || (binary && user === 'volume')) return;
+      const where = binary ? ' in data, and only volumes show binaryData' : '';
+      sink.error(pathOf(index), `${kind} ${JSON.stringify(ref.name)} has no key ${JSON.stringify(key)}${where}`);
     });
   };
 }

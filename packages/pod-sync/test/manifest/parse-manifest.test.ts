@@ -110,7 +110,8 @@ metadata: {name: other, namespace: elsewhere}
     'f',
   );
   t.same([...manifest.configMaps.keys()], ['c']);
-  t.same(manifest.configMaps.get('c')?.data.b, Buffer.from([0, 1, 2]));
+  t.same(manifest.configMaps.get('c')?.data, { a: Buffer.from('text') });
+  t.same(manifest.configMaps.get('c')?.binaryData, { b: Buffer.from([0, 1, 2]) });
   t.equal(manifest.secrets.get('s')?.data.p?.toString(), 'secret');
   t.equal(manifest.secrets.get('s')?.data.q?.toString(), 'plain');
 });
@@ -216,6 +217,8 @@ await t.test('what is wrong names line, field path and reason', async (t) => {
     ['base64, not shown', `${container('')}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: "not base64!"}`, /^f:13: data.k: expected base64$/],
     ['number in a Secret, not shown', `${container('')}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: 123}`, /^f:13: stringData.k: expected a string; a number/],
     ['key of a ConfigMap', `${container('')}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {"a/b": c}`, /data\["a\/b"\]: a key has at most 253/],
+    ['key of data and binaryData', `${container('')}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {k: a}\nbinaryData: {k: AAEC}`, /^f:14: binaryData.k: stands in data too$/],
+    ['variable from binaryData', `${container('    env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]')}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nbinaryData: {k: AAEC}`, /configMapKeyRef.key: ConfigMap "c" has no key "k" in data/],
     ['alias bomb', `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c]`, /Excessive alias count/],
   ];
   for (const [name, text, expected] of cases) {

@@ -60,7 +60,7 @@ await t.test('hostPath types', async (t) => {
 });
 
 await t.test('files of a ConfigMap or Secret', async (t) => {
-  const object = { kind: 'ConfigMap', name: 'c', namespace: 'default', type: '', data: { a: Buffer.from('1'), b: Buffer.from('2') } } as const;
+  const object = { kind: 'ConfigMap', name: 'c', namespace: 'default', type: '', data: { a: Buffer.from('1') }, binaryData: { b: Buffer.from('2') } } as const;
   t.same(payloadFiles('v', object, undefined, 0o644, false).map((f) => [f.path, f.mode]), [['a', 0o644], ['b', 0o644]]);
   const items = [{ key: 'b', path: 'deep/b', mode: 0o400 }];
   t.same(payloadFiles('v', object, items, 0o644, false).map((f) => [f.path, f.mode]), [['deep/b', 0o400]]);
