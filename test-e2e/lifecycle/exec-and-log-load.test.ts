@@ -1,3 +1,4 @@
+import { eventually } from '../harness/eventually.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { openDescriptors, residentBytes } from '../bench/resident-memory.js';
 import { CALL, TestPod, type LogRecord } from '../harness/pods.js';
@@ -9,16 +10,24 @@ await onEachEngine(
     const pod = await TestPod.run(node);
     const pid = node.runtimePid ?? 0;
 
-    await t.test('S1: exec that leaves a child behind, a hundred times: answered, nothing piles up', async (t) => {
+    await t.test('S1: exec that leaves a child behind, fifty times: answered after a bounded drain, nothing piles up', async (t) => {
       const container = await pod.start();
       const once = () => container.exec(['sh', '-c', 'echo hi; sleep 3600 &'], 10n);
       t.match(await once(), { exitCode: 0, stdout: 'hi\n' });
       const [descriptors, memory] = [await openDescriptors(pid), await residentBytes(pid)];
-      for (let turn = 0; turn < 20; turn++) {
-        const replies = await Promise.all(Array.from({ length: 5 }, once));
-        for (const reply of replies) if (reply.stdout !== 'hi\n' || reply.exitCode !== 0) t.match(reply, { exitCode: 0, stdout: 'hi\n' });
+      for (let turn = 0; turn < 5; turn++) {
+        const started = Date.now();
+        const replies = await Promise.all(Array.from({ length: 10 }, once));
+        t.strictSame(
+          replies.filter(({ stdout, exitCode }) => stdout !== 'hi\n' || exitCode !== 0),
+          [],
+        );
+        t.ok(Date.now() - started < 6_000, `ten at once within ${Date.now() - started} ms`);
       }
-      t.ok((await openDescriptors(pid)) <= descriptors + 5, `${descriptors} descriptors before, ${await openDescriptors(pid)} after`);
+      await eventually(async () => {
+        const now = await openDescriptors(pid);
+        if (now > descriptors + 5) throw new Error(`${descriptors} descriptors before, ${now} now`);
+      }, 30_000);
       t.ok((await residentBytes(pid)) < memory + 40 * 1024 * 1024);
       await container.remove();
     });
