@@ -145,6 +145,8 @@ test('a stop that was waiting when containerd went away', async (t) => {
   await eventually(() => {
     if (shim.containerd.process(NAMESPACE, containerId).signals.length === 0) throw new Error('no signal');
   });
+  // The answer to the signal has come as well.
+  await new Promise((resolve) => setTimeout(resolve, 300));
   shim.containerd.stop();
   await back(shim);
   await stop;
