@@ -23,8 +23,8 @@ export function readSecret(root: ObjectFields): ConfigObject {
 function readMetadata(field: Field): { name: string; namespace: string } {
   if (!field.present) field.error('is required');
   const read = (metadata: ObjectFields) => ({ name: dnsSubdomain(metadata.get('name')), namespace: readNamespace(metadata) });
-  const meaningless = ['labels', 'annotations', 'uid', 'creationTimestamp', 'resourceVersion', 'managedFields', 'ownerReferences'];
-  return field.object(read, { meaningless }) ?? { name: '', namespace: '' };
+  const bookkeeping = ['labels', 'annotations', 'uid', 'creationTimestamp', 'resourceVersion', 'managedFields', 'ownerReferences'];
+  return field.object(read, { bookkeeping }) ?? { name: '', namespace: '' };
 }
 
 function readText(field: Field): Record<string, Buffer> {
