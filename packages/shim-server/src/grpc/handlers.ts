@@ -1,27 +1,36 @@
 import type { ImageServiceServer, RuntimeServiceServer } from '@criquet/cri-api';
 import type { DependencyContainer } from 'tsyringe';
+import { GetContainerStats } from '../container/container-stats.js';
 import { GetContainerStatus } from '../container/container-status.js';
 import { CreateContainer } from '../container/create-container.js';
 import { ExecSync } from '../container/exec-sync.js';
+import { ListContainerStats } from '../container/list-container-stats.js';
 import { ListContainers } from '../container/list-containers.js';
 import { RemoveContainer } from '../container/remove-container.js';
 import { ReopenContainerLog } from '../container/reopen-container-log.js';
 import { StartContainer } from '../container/start-container.js';
 import { StopContainer } from '../container/stop-container.js';
+import { StreamContainerStats } from '../container/stream-container-stats.js';
+import { StreamContainers } from '../container/stream-containers.js';
 import { ImageFsInfo } from '../image/image-fs-info.js';
 import { ImageStatus } from '../image/image-status.js';
 import { ListImages } from '../image/list-images.js';
 import { PullImage } from '../image/pull-image.js';
 import { RemoveImage } from '../image/remove-image.js';
+import { StreamImages } from '../image/stream-images.js';
 import { RuntimeConfig } from '../runtime/runtime-config.js';
 import { RuntimeStatus } from '../runtime/status.js';
 import { UpdateRuntimeConfig } from '../runtime/update-runtime-config.js';
 import { Version } from '../runtime/version.js';
+import { ListPodSandboxStats } from '../sandbox/list-pod-sandbox-stats.js';
 import { ListPodSandbox } from '../sandbox/list-pod-sandbox.js';
+import { GetPodSandboxStats } from '../sandbox/pod-sandbox-stats.js';
 import { GetPodSandboxStatus } from '../sandbox/pod-sandbox-status.js';
 import { RemovePodSandbox } from '../sandbox/remove-pod-sandbox.js';
 import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
 import { StopPodSandbox } from '../sandbox/stop-pod-sandbox.js';
+import { StreamPodSandboxStats } from '../sandbox/stream-pod-sandbox-stats.js';
+import { StreamPodSandboxes } from '../sandbox/stream-pod-sandboxes.js';
 import type { Handlers } from './bind.js';
 import { unimplemented, unimplementedStream } from './unimplemented.js';
 
@@ -38,7 +47,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     removePodSandbox: root.resolve(RemovePodSandbox).handle,
     podSandboxStatus: root.resolve(GetPodSandboxStatus).handle,
     listPodSandbox: root.resolve(ListPodSandbox).handle,
-    streamPodSandboxes: unimplementedStream('StreamPodSandboxes'),
+    streamPodSandboxes: root.resolve(StreamPodSandboxes).handle,
     updatePodSandboxResources: unimplemented('UpdatePodSandboxResources'),
     portForward: unimplemented('PortForward'),
 
@@ -47,7 +56,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     stopContainer: root.resolve(StopContainer).handle,
     removeContainer: root.resolve(RemoveContainer).handle,
     listContainers: root.resolve(ListContainers).handle,
-    streamContainers: unimplementedStream('StreamContainers'),
+    streamContainers: root.resolve(StreamContainers).handle,
     containerStatus: root.resolve(GetContainerStatus).handle,
     updateContainerResources: unimplemented('UpdateContainerResources'),
     reopenContainerLog: root.resolve(ReopenContainerLog).handle,
@@ -55,12 +64,12 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     exec: unimplemented('Exec'),
     attach: unimplemented('Attach'),
 
-    containerStats: unimplemented('ContainerStats'),
-    listContainerStats: unimplemented('ListContainerStats'),
-    streamContainerStats: unimplementedStream('StreamContainerStats'),
-    podSandboxStats: unimplemented('PodSandboxStats'),
-    listPodSandboxStats: unimplemented('ListPodSandboxStats'),
-    streamPodSandboxStats: unimplementedStream('StreamPodSandboxStats'),
+    containerStats: root.resolve(GetContainerStats).handle,
+    listContainerStats: root.resolve(ListContainerStats).handle,
+    streamContainerStats: root.resolve(StreamContainerStats).handle,
+    podSandboxStats: root.resolve(GetPodSandboxStats).handle,
+    listPodSandboxStats: root.resolve(ListPodSandboxStats).handle,
+    streamPodSandboxStats: root.resolve(StreamPodSandboxStats).handle,
     listMetricDescriptors: unimplemented('ListMetricDescriptors'),
     listPodSandboxMetrics: unimplemented('ListPodSandboxMetrics'),
     streamPodSandboxMetrics: unimplementedStream('StreamPodSandboxMetrics'),
@@ -76,7 +85,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
 export function imageHandlers(root: DependencyContainer): Handlers<ImageServiceServer> {
   return {
     listImages: root.resolve(ListImages).handle,
-    streamImages: unimplementedStream('StreamImages'),
+    streamImages: root.resolve(StreamImages).handle,
     imageStatus: root.resolve(ImageStatus).handle,
     pullImage: root.resolve(PullImage).handle,
     removeImage: root.resolve(RemoveImage).handle,

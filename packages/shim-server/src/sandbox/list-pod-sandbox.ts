@@ -16,13 +16,15 @@ import { Token, type Sandboxes } from '../tokens.js';
 export class ListPodSandbox {
   constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {}
 
-  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) => {
-    const items = this.sandboxes
+  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) =>
+    Promise.resolve({ items: this.list(filter) });
+
+  list(filter: PodSandboxFilter | undefined): PodSandbox[] {
+    return this.sandboxes
       .all()
       .filter((sandbox) => sandbox.phase !== 'creating' && matches(sandbox, filter))
       .map(podSandbox);
-    return Promise.resolve({ items });
-  };
+  }
 }
 
 /** CRI PodSandboxState of a record. */
