@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { setTimeout as pause } from 'node:timers/promises';
 import { composeRoot, type Replacements } from './composition-root.js';
 import type { CriquetConfig } from './config/index.js';
+import { ContainerEvents } from './container/container-events.js';
 import { ContainerIo } from './container/container-io.js';
 import { ContainerWatch } from './container/container-watch.js';
 import { CriServer } from './grpc/cri-server.js';
@@ -70,6 +71,8 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await server.listen();
     undo.push(() => server.close(DRAIN_MS));
+    // Its streams are calls under way that would last for ever.
+    undo.push(() => root.resolve(ContainerEvents).stop());
     logger.info({ listen: config.listen, containerd: report.version, namespace }, 'serving');
     return { stop: stopAll };
   } catch (error) {

@@ -4,6 +4,7 @@ import { GetContainerStats } from '../container/container-stats.js';
 import { GetContainerStatus } from '../container/container-status.js';
 import { CreateContainer } from '../container/create-container.js';
 import { ExecSync } from '../container/exec-sync.js';
+import { GetContainerEvents } from '../container/get-container-events.js';
 import { ListContainerStats } from '../container/list-container-stats.js';
 import { ListContainers } from '../container/list-containers.js';
 import { RemoveContainer } from '../container/remove-container.js';
@@ -73,7 +74,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     listMetricDescriptors: unimplemented('ListMetricDescriptors'),
     listPodSandboxMetrics: unimplemented('ListPodSandboxMetrics'),
     streamPodSandboxMetrics: unimplementedStream('StreamPodSandboxMetrics'),
-    getContainerEvents: unimplementedStream('GetContainerEvents'),
+    getContainerEvents: root.resolve(GetContainerEvents).handle,
 
     checkpointContainer: unimplemented('CheckpointContainer'),
     checkpointPod: unimplemented('CheckpointPod'),
