@@ -13,6 +13,7 @@ import { StartContainer } from '../container/start-container.js';
 import { StopContainer } from '../container/stop-container.js';
 import { StreamContainerStats } from '../container/stream-container-stats.js';
 import { StreamContainers } from '../container/stream-containers.js';
+import { UpdateContainerResources } from '../container/update-container-resources.js';
 import { ImageFsInfo } from '../image/image-fs-info.js';
 import { ImageStatus } from '../image/image-status.js';
 import { ListImages } from '../image/list-images.js';
@@ -32,6 +33,7 @@ import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
 import { StopPodSandbox } from '../sandbox/stop-pod-sandbox.js';
 import { StreamPodSandboxStats } from '../sandbox/stream-pod-sandbox-stats.js';
 import { StreamPodSandboxes } from '../sandbox/stream-pod-sandboxes.js';
+import { UpdatePodSandboxResources } from '../sandbox/update-pod-sandbox-resources.js';
 import type { Handlers } from './bind.js';
 import { unimplemented, unimplementedStream } from './unimplemented.js';
 
@@ -49,7 +51,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     podSandboxStatus: root.resolve(GetPodSandboxStatus).handle,
     listPodSandbox: root.resolve(ListPodSandbox).handle,
     streamPodSandboxes: root.resolve(StreamPodSandboxes).handle,
-    updatePodSandboxResources: unimplemented('UpdatePodSandboxResources'),
+    updatePodSandboxResources: root.resolve(UpdatePodSandboxResources).handle,
     portForward: unimplemented('PortForward'),
 
     createContainer: root.resolve(CreateContainer).handle,
@@ -59,7 +61,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     listContainers: root.resolve(ListContainers).handle,
     streamContainers: root.resolve(StreamContainers).handle,
     containerStatus: root.resolve(GetContainerStatus).handle,
-    updateContainerResources: unimplemented('UpdateContainerResources'),
+    updateContainerResources: root.resolve(UpdateContainerResources).handle,
     reopenContainerLog: root.resolve(ReopenContainerLog).handle,
     execSync: root.resolve(ExecSync).handle,
     exec: unimplemented('Exec'),

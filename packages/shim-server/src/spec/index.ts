@@ -28,4 +28,5 @@ export { ANNOTATIONS } from './annotations.js';
 export { cgroupPath } from './cgroup-path.js';
 export { cgroupDirectory } from './cgroup-directory.js';
 export { hasHostIpc, hasHostNetwork } from './namespaces.js';
+export { mergeResources } from './merge-resources.js';
 export { buildResources, type ResourceFacts } from './resources.js';

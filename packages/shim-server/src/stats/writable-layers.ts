@@ -10,7 +10,7 @@ import { Token } from '../tokens.js';
 /** How long figures are good for: the snapshotter walks the files of the layer. As ImageFsInfo counts. */
 const MAX_AGE_MS = 10_000;
 /** How long a call waits for new figures; then it has the last ones, with their time, or none. */
-const PATIENCE_MS = 500;
+const PATIENCE_MS = 2_000;
 const MEASURED_AT_ONCE = 4;
 
 interface Layer {
