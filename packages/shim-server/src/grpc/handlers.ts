@@ -34,8 +34,11 @@ import { StopPodSandbox } from '../sandbox/stop-pod-sandbox.js';
 import { StreamPodSandboxStats } from '../sandbox/stream-pod-sandbox-stats.js';
 import { StreamPodSandboxes } from '../sandbox/stream-pod-sandboxes.js';
 import { UpdatePodSandboxResources } from '../sandbox/update-pod-sandbox-resources.js';
+import { ListMetricDescriptors } from '../stats/metrics/list-metric-descriptors.js';
+import { ListPodSandboxMetrics } from '../stats/metrics/list-pod-sandbox-metrics.js';
+import { StreamPodSandboxMetrics } from '../stats/metrics/stream-pod-sandbox-metrics.js';
 import type { Handlers } from './bind.js';
-import { unimplemented, unimplementedStream } from './unimplemented.js';
+import { unimplemented } from './unimplemented.js';
 
 /** Every call of RuntimeService, and the class that serves it. A call that is missing here does not compile. */
 export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServiceServer> {
@@ -73,9 +76,9 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     podSandboxStats: root.resolve(GetPodSandboxStats).handle,
     listPodSandboxStats: root.resolve(ListPodSandboxStats).handle,
     streamPodSandboxStats: root.resolve(StreamPodSandboxStats).handle,
-    listMetricDescriptors: unimplemented('ListMetricDescriptors'),
-    listPodSandboxMetrics: unimplemented('ListPodSandboxMetrics'),
-    streamPodSandboxMetrics: unimplementedStream('StreamPodSandboxMetrics'),
+    listMetricDescriptors: root.resolve(ListMetricDescriptors).handle,
+    listPodSandboxMetrics: root.resolve(ListPodSandboxMetrics).handle,
+    streamPodSandboxMetrics: root.resolve(StreamPodSandboxMetrics).handle,
     getContainerEvents: root.resolve(GetContainerEvents).handle,
 
     checkpointContainer: unimplemented('CheckpointContainer'),
