@@ -7,19 +7,22 @@ import { container, type DependencyContainer } from 'tsyringe';
 import type { CriquetConfig } from './config/index.js';
 import { layOutPauseRoot } from './pause/pause-root.js';
 import { cgroupDriver } from './runtime/cgroup-driver.js';
-import { readNodeFacts } from './spec/index.js';
+import { readNodeFacts, type NodeFacts } from './spec/index.js';
 import { containerCodec } from './state/container-record.js';
 import { Layout } from './state/layout.js';
 import { RecordStore } from './state/record-store.js';
 import { sandboxCodec } from './state/sandbox-record.js';
 import { noFailpoints, type Failpoints } from './steps/failpoints.js';
-import { Token } from './tokens.js';
+import { Token, type NodeRoots } from './tokens.js';
 
 /** What a test may put in the place of the real thing. */
 export interface Replacements {
   readonly netns?: NetnsProvider;
   readonly pluginRunner?: PluginRunner;
   readonly failpoints?: Failpoints;
+  /** What of the node differs from the machine the test runs on. */
+  readonly nodeFacts?: Partial<NodeFacts>;
+  readonly nodeRoots?: NodeRoots;
 }
 
 export interface Foundation {
@@ -44,7 +47,9 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.ContainerdReport, { useValue: report });
   root.register(Token.Layout, { useValue: layout });
   root.register(Token.Failpoints, { useValue: replacements.failpoints ?? noFailpoints });
-  root.register(Token.NodeFacts, { useValue: await readNodeFacts({ cgroupDriver: await cgroupDriver(config) }) });
+  const node = await readNodeFacts({ cgroupDriver: await cgroupDriver(config) });
+  root.register(Token.NodeFacts, { useValue: { ...node, ...replacements.nodeFacts } });
+  root.register(Token.NodeRoots, { useValue: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' } });
   const pauseRoot = await layOutPauseRoot(layout);
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { composeRoot, type Replacements } from './composition-root.js';
 import type { CriquetConfig } from './config/index.js';
+import { ContainerEvents } from './container/container-events.js';
 import { ContainerIo } from './container/container-io.js';
 import { ContainerWatch } from './container/container-watch.js';
 import { CriServer, requireFreeSocket } from './grpc/cri-server.js';
@@ -83,6 +84,8 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await root.resolve(FifoKeeper).release();
     undo.push(() => server.close(DRAIN_MS));
+    // Its streams are calls under way that would last for ever.
+    undo.push(() => root.resolve(ContainerEvents).stop());
     await server.listen();
     logger.info({ listen: config.listen, containerd: report.version, namespace }, 'serving');
     return { stop: stopAll };

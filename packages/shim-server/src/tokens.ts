@@ -10,6 +10,14 @@ import type { SandboxRecord } from './state/sandbox-record.js';
 import type { Layout } from './state/layout.js';
 import type { Failpoints } from './steps/failpoints.js';
 
+/** Where the kernel's files are; other directories in tests only. */
+export interface NodeRoots {
+  /** `/proc`. */
+  readonly proc: string;
+  /** `/sys`. */
+  readonly sys: string;
+}
+
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);
 
 /** What the composition root provides; classes are injected by themselves. */
@@ -22,6 +30,7 @@ export const Token = {
   NetworkConfig: token<ConfigDirectory>('NetworkConfig'),
   Netns: token<NetnsProvider>('Netns'),
   NodeFacts: token<NodeFacts>('NodeFacts'),
+  NodeRoots: token<NodeRoots>('NodeRoots'),
   Layout: token<Layout>('Layout'),
   Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
   Containers: token<RecordStore<ContainerRecord>>('Containers'),

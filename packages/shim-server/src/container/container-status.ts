@@ -2,11 +2,10 @@ import type { ContainerStatusRequest, ContainerStatusResponse } from '@criquet/c
 import { decodeSpec, type Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
-import { ImageIndex } from '../image/image-index.js';
 import { verboseJson } from '../grpc/verbose-json.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers } from '../tokens.js';
-import { containerStatus } from './container-message.js';
+import { ContainerStatuses } from './container-statuses.js';
 
 /** CRI ContainerStatus; verbose adds `info`, a JSON text with the process, the snapshot and the runtime spec. */
 @scoped(Lifecycle.ContainerScoped)
@@ -14,22 +13,14 @@ export class GetContainerStatus {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Containerd) private readonly containerd: Containerd,
-    @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ContainerStatuses) private readonly statuses: ContainerStatuses,
   ) {}
 
   readonly handle: UnaryCall<ContainerStatusRequest, ContainerStatusResponse> = async (request, { signal }) => {
     const container = this.containers.require(request.containerId);
-    const status = containerStatus(container, this.image(container));
+    const status = this.statuses.of(container);
     return { status, info: request.verbose ? { info: await this.info(container, signal) } : {} };
   };
-
-  /** The image by a tag it has now; as it was asked for when it is gone. */
-  private image(container: ContainerRecord) {
-    const asked = container.config.image;
-    if (asked === undefined) return undefined;
-    const tag = this.images.find(container.imageId)?.repoTags[0];
-    return tag === undefined ? asked : { ...asked, image: tag };
-  }
 
   private async info(container: ContainerRecord, signal: AbortSignal): Promise<string> {
     const record = await this.containerd.containers.get(container.id, { signal });

@@ -1,4 +1,4 @@
-import type { ContainerFilter, ListContainersRequest, ListContainersResponse } from '@criquet/cri-api';
+import type { Container, ContainerFilter, ListContainersRequest, ListContainersResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import type { ContainerRecord } from '../state/container-record.js';
@@ -11,13 +11,15 @@ import { containerMessage, containerState } from './container-message.js';
 export class ListContainers {
   constructor(@inject(Token.Containers) private readonly containers: Containers) {}
 
-  readonly handle: UnaryCall<ListContainersRequest, ListContainersResponse> = ({ filter }) => {
-    const containers = this.containers
+  readonly handle: UnaryCall<ListContainersRequest, ListContainersResponse> = ({ filter }) =>
+    Promise.resolve({ containers: this.list(filter) });
+
+  list(filter: ContainerFilter | undefined): Container[] {
+    return this.containers
       .all()
       .filter((container) => container.phase !== 'creating' && matches(container, filter))
       .map(containerMessage);
-    return Promise.resolve({ containers });
-  };
+  }
 }
 
 function matches(container: ContainerRecord, filter: ContainerFilter | undefined): boolean {

@@ -1,4 +1,5 @@
 import {
+  Metadata,
   status,
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -104,6 +105,8 @@ function bindStream(
     underWay.enter();
     const record = beginCall(method, call, log);
     const pump = async () => {
+      // A caller may wait for the headers before it counts on the stream; the first message may be long in coming.
+      call.sendMetadata(new Metadata());
       for await (const response of handler(call.request, record.context)) {
         if (!call.write(response)) await once(call, 'drain', { signal: record.context.signal });
       }

@@ -1,29 +1,44 @@
 import type { ImageServiceServer, RuntimeServiceServer } from '@criquet/cri-api';
 import type { DependencyContainer } from 'tsyringe';
+import { GetContainerStats } from '../container/container-stats.js';
 import { GetContainerStatus } from '../container/container-status.js';
 import { CreateContainer } from '../container/create-container.js';
 import { ExecSync } from '../container/exec-sync.js';
+import { GetContainerEvents } from '../container/get-container-events.js';
+import { ListContainerStats } from '../container/list-container-stats.js';
 import { ListContainers } from '../container/list-containers.js';
 import { RemoveContainer } from '../container/remove-container.js';
 import { ReopenContainerLog } from '../container/reopen-container-log.js';
 import { StartContainer } from '../container/start-container.js';
 import { StopContainer } from '../container/stop-container.js';
+import { StreamContainerStats } from '../container/stream-container-stats.js';
+import { StreamContainers } from '../container/stream-containers.js';
+import { UpdateContainerResources } from '../container/update-container-resources.js';
 import { ImageFsInfo } from '../image/image-fs-info.js';
 import { ImageStatus } from '../image/image-status.js';
 import { ListImages } from '../image/list-images.js';
 import { PullImage } from '../image/pull-image.js';
 import { RemoveImage } from '../image/remove-image.js';
+import { StreamImages } from '../image/stream-images.js';
 import { RuntimeConfig } from '../runtime/runtime-config.js';
 import { RuntimeStatus } from '../runtime/status.js';
 import { UpdateRuntimeConfig } from '../runtime/update-runtime-config.js';
 import { Version } from '../runtime/version.js';
+import { ListPodSandboxStats } from '../sandbox/list-pod-sandbox-stats.js';
 import { ListPodSandbox } from '../sandbox/list-pod-sandbox.js';
+import { GetPodSandboxStats } from '../sandbox/pod-sandbox-stats.js';
 import { GetPodSandboxStatus } from '../sandbox/pod-sandbox-status.js';
 import { RemovePodSandbox } from '../sandbox/remove-pod-sandbox.js';
 import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
 import { StopPodSandbox } from '../sandbox/stop-pod-sandbox.js';
+import { StreamPodSandboxStats } from '../sandbox/stream-pod-sandbox-stats.js';
+import { StreamPodSandboxes } from '../sandbox/stream-pod-sandboxes.js';
+import { UpdatePodSandboxResources } from '../sandbox/update-pod-sandbox-resources.js';
+import { ListMetricDescriptors } from '../stats/metrics/list-metric-descriptors.js';
+import { ListPodSandboxMetrics } from '../stats/metrics/list-pod-sandbox-metrics.js';
+import { StreamPodSandboxMetrics } from '../stats/metrics/stream-pod-sandbox-metrics.js';
 import type { Handlers } from './bind.js';
-import { unimplemented, unimplementedStream } from './unimplemented.js';
+import { unimplemented } from './unimplemented.js';
 
 /** Every call of RuntimeService, and the class that serves it. A call that is missing here does not compile. */
 export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServiceServer> {
@@ -38,8 +53,8 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     removePodSandbox: root.resolve(RemovePodSandbox).handle,
     podSandboxStatus: root.resolve(GetPodSandboxStatus).handle,
     listPodSandbox: root.resolve(ListPodSandbox).handle,
-    streamPodSandboxes: unimplementedStream('StreamPodSandboxes'),
-    updatePodSandboxResources: unimplemented('UpdatePodSandboxResources'),
+    streamPodSandboxes: root.resolve(StreamPodSandboxes).handle,
+    updatePodSandboxResources: root.resolve(UpdatePodSandboxResources).handle,
     portForward: unimplemented('PortForward'),
 
     createContainer: root.resolve(CreateContainer).handle,
@@ -47,24 +62,24 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     stopContainer: root.resolve(StopContainer).handle,
     removeContainer: root.resolve(RemoveContainer).handle,
     listContainers: root.resolve(ListContainers).handle,
-    streamContainers: unimplementedStream('StreamContainers'),
+    streamContainers: root.resolve(StreamContainers).handle,
     containerStatus: root.resolve(GetContainerStatus).handle,
-    updateContainerResources: unimplemented('UpdateContainerResources'),
+    updateContainerResources: root.resolve(UpdateContainerResources).handle,
     reopenContainerLog: root.resolve(ReopenContainerLog).handle,
     execSync: root.resolve(ExecSync).handle,
     exec: unimplemented('Exec'),
     attach: unimplemented('Attach'),
 
-    containerStats: unimplemented('ContainerStats'),
-    listContainerStats: unimplemented('ListContainerStats'),
-    streamContainerStats: unimplementedStream('StreamContainerStats'),
-    podSandboxStats: unimplemented('PodSandboxStats'),
-    listPodSandboxStats: unimplemented('ListPodSandboxStats'),
-    streamPodSandboxStats: unimplementedStream('StreamPodSandboxStats'),
-    listMetricDescriptors: unimplemented('ListMetricDescriptors'),
-    listPodSandboxMetrics: unimplemented('ListPodSandboxMetrics'),
-    streamPodSandboxMetrics: unimplementedStream('StreamPodSandboxMetrics'),
-    getContainerEvents: unimplementedStream('GetContainerEvents'),
+    containerStats: root.resolve(GetContainerStats).handle,
+    listContainerStats: root.resolve(ListContainerStats).handle,
+    streamContainerStats: root.resolve(StreamContainerStats).handle,
+    podSandboxStats: root.resolve(GetPodSandboxStats).handle,
+    listPodSandboxStats: root.resolve(ListPodSandboxStats).handle,
+    streamPodSandboxStats: root.resolve(StreamPodSandboxStats).handle,
+    listMetricDescriptors: root.resolve(ListMetricDescriptors).handle,
+    listPodSandboxMetrics: root.resolve(ListPodSandboxMetrics).handle,
+    streamPodSandboxMetrics: root.resolve(StreamPodSandboxMetrics).handle,
+    getContainerEvents: root.resolve(GetContainerEvents).handle,
 
     checkpointContainer: unimplemented('CheckpointContainer'),
     checkpointPod: unimplemented('CheckpointPod'),
@@ -76,7 +91,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
 export function imageHandlers(root: DependencyContainer): Handlers<ImageServiceServer> {
   return {
     listImages: root.resolve(ListImages).handle,
-    streamImages: unimplementedStream('StreamImages'),
+    streamImages: root.resolve(StreamImages).handle,
     imageStatus: root.resolve(ImageStatus).handle,
     pullImage: root.resolve(PullImage).handle,
     removeImage: root.resolve(RemoveImage).handle,

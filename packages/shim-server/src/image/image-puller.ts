@@ -9,7 +9,7 @@ import { Token } from '../tokens.js';
 import { ImageIndex, type IndexedImage } from './image-index.js';
 import { IMAGE_LABEL, PINNED_LABEL } from './image-labels.js';
 import { notUnpacked, pullError, unusableImage } from './pull-error.js';
-import { PullSlots } from './pull-slots.js';
+import { Slots } from '../state/slots.js';
 import { formatReference, parseReference, repository, type Reference } from './reference.js';
 import { credentialsFor, registryToken, sameRegistry } from './registry-credentials.js';
 import { registryHosts } from './registry-hosts.js';
@@ -29,14 +29,14 @@ const LEASE_HOURS = 24;
 /** Pulls images through containerd's Transfer service and names them as CRI runtimes do: by tag, by digest, by id. */
 @scoped(Lifecycle.ContainerScoped)
 export class ImagePuller {
-  private readonly slots: PullSlots;
+  private readonly slots: Slots;
 
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(ImageIndex) private readonly images: ImageIndex,
   ) {
-    this.slots = new PullSlots(config.image.maxParallelPulls);
+    this.slots = new Slots(config.image.maxParallelPulls);
   }
 
   pull(pull: Pull): Promise<IndexedImage> {

@@ -1,33 +1,25 @@
-import {
-  PodSandboxState,
-  type ListPodSandboxRequest,
-  type ListPodSandboxResponse,
-  type PodSandbox,
-  type PodSandboxFilter,
-} from '@criquet/cri-api';
+import type { ListPodSandboxRequest, ListPodSandboxResponse, PodSandbox, PodSandboxFilter } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { matchesLabels } from '../state/label-selector.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
+import { podSandbox, sandboxState } from './sandbox-message.js';
 
 /** CRI ListPodSandbox: answered from the index, never from a shim. */
 @scoped(Lifecycle.ContainerScoped)
 export class ListPodSandbox {
   constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {}
 
-  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) => {
-    const items = this.sandboxes
+  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) =>
+    Promise.resolve({ items: this.list(filter) });
+
+  list(filter: PodSandboxFilter | undefined): PodSandbox[] {
+    return this.sandboxes
       .all()
       .filter((sandbox) => sandbox.phase !== 'creating' && matches(sandbox, filter))
       .map(podSandbox);
-    return Promise.resolve({ items });
-  };
-}
-
-/** CRI PodSandboxState of a record. */
-export function sandboxState(sandbox: SandboxRecord): PodSandboxState {
-  return sandbox.phase === 'ready' ? PodSandboxState.SANDBOX_READY : PodSandboxState.SANDBOX_NOTREADY;
+  }
 }
 
 function matches(sandbox: SandboxRecord, filter: PodSandboxFilter | undefined): boolean {
@@ -35,17 +27,4 @@ function matches(sandbox: SandboxRecord, filter: PodSandboxFilter | undefined): 
   if (filter.id !== '' && !sandbox.id.startsWith(filter.id)) return false;
   if (filter.state !== undefined && filter.state.state !== sandboxState(sandbox)) return false;
   return matchesLabels(sandbox.config.labels, filter.labelSelector);
-}
-
-function podSandbox(sandbox: SandboxRecord): PodSandbox {
-  const { metadata, labels, annotations } = sandbox.config;
-  return {
-    id: sandbox.id,
-    metadata,
-    state: sandboxState(sandbox),
-    createdAt: sandbox.createdAt,
-    labels,
-    annotations,
-    runtimeHandler: sandbox.runtimeHandler,
-  };
 }

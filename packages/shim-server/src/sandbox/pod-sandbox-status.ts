@@ -1,41 +1,36 @@
 import type { PodSandboxStatusRequest, PodSandboxStatusResponse } from '@criquet/cri-api';
 import { decodeSpec, type Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { ContainerStatuses } from '../container/container-statuses.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { verboseJson } from '../grpc/verbose-json.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { unixNanos } from '../state/clock.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
-import { sandboxState } from './list-pod-sandbox.js';
+import { podSandboxStatus } from './sandbox-message.js';
 
-/** CRI PodSandboxStatus; verbose adds `info`, a JSON text with the pause process, the network namespace and the runtime spec. */
+/** CRI PodSandboxStatus, with the statuses of the pod's containers; verbose adds `info`, a JSON text with the pause process, the network namespace and the runtime spec. */
 @scoped(Lifecycle.ContainerScoped)
 export class GetPodSandboxStatus {
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+    @inject(ContainerStatuses) private readonly statuses: ContainerStatuses,
   ) {}
 
   readonly handle: UnaryCall<PodSandboxStatusRequest, PodSandboxStatusResponse> = async (request, { signal }) => {
     const sandbox = this.sandboxes.require(request.podSandboxId);
-    const { config } = sandbox;
-    const [ip = '', ...additional] = sandbox.ips;
+    const info = request.verbose ? { info: await this.info(sandbox, signal) } : {};
+    // The statuses and their time belong together: nothing happens between the two.
+    const containers = this.statuses.recordsOf(sandbox.id);
+    const timestamp = unixNanos();
     return {
-      status: {
-        id: sandbox.id,
-        metadata: config.metadata,
-        state: sandboxState(sandbox),
-        createdAt: sandbox.createdAt,
-        network: { ip, additionalIps: additional.map((address) => ({ ip: address })) },
-        linux: { namespaces: { options: config.linux?.securityContext?.namespaceOptions } },
-        labels: config.labels,
-        annotations: config.annotations,
-        runtimeHandler: sandbox.runtimeHandler,
-      },
-      info: request.verbose ? { info: await this.info(sandbox, signal) } : {},
-      containersStatuses: [],
-      timestamp: 0n,
+      status: podSandboxStatus(this.sandboxes.get(sandbox.id) ?? sandbox),
+      info,
+      containersStatuses: containers.map((container) => this.statuses.of(container)),
+      timestamp,
     };
   };
 

@@ -27,5 +27,7 @@ export { buildSandboxSpec } from './sandbox-spec.js';
 export { ANNOTATIONS } from './annotations.js';
 export { cgroupPath } from './cgroup-path.js';
 export { cgroupDirectory } from './cgroup-directory.js';
+export { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
 export { hasHostIpc, hasHostNetwork } from './namespaces.js';
+export { mergeResources } from './merge-resources.js';
 export { buildResources, type ResourceFacts } from './resources.js';

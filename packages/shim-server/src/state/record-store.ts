@@ -9,6 +9,9 @@ interface Identified {
   readonly createdAt: bigint;
 }
 
+/** Told of each change at the moment it becomes visible: `before` is absent for a new record, `after` for one that is gone. */
+export type RecordObserver<R> = (before: R | undefined, after: R | undefined) => void;
+
 /** What containerd wants in a container record beside the extension. */
 export type RecordFrame = Pick<NewContainer, 'labels' | 'image' | 'runtime' | 'spec' | 'snapshotter' | 'snapshotKey'>;
 
@@ -20,6 +23,7 @@ export class RecordStore<R extends Identified> {
   private readonly records = new Map<string, R>();
   private readonly idsByName = new Map<string, string>();
   private readonly writes = new Map<string, Promise<void>>();
+  private readonly observers: RecordObserver<R>[] = [];
 
   constructor(
     private readonly containers: Containers,
@@ -29,6 +33,11 @@ export class RecordStore<R extends Identified> {
     /** Told of a background write that failed. */
     private readonly onWriteError: (id: string, error: unknown) => void,
   ) {}
+
+  /** For as long as the daemon lives; an observer must not throw. */
+  observe(observer: RecordObserver<R>): void {
+    this.observers.push(observer);
+  }
 
   /** In the order they were created. */
   all(): R[] {
@@ -81,8 +90,10 @@ export class RecordStore<R extends Identified> {
 
   /** Takes a record found in containerd into the index. */
   adopt(record: R): void {
+    const before = this.records.get(record.id);
     this.records.set(record.id, record);
     this.idsByName.set(record.name, record.id);
+    this.notify(before, record);
   }
 
   /** Changes a record: visible at once, and in containerd when the promise resolves. */
@@ -123,6 +134,11 @@ export class RecordStore<R extends Identified> {
     if (record === undefined) return;
     this.records.delete(id);
     if (this.idsByName.get(record.name) === id) this.idsByName.delete(record.name);
+    this.notify(record, undefined);
+  }
+
+  private notify(before: R | undefined, after: R | undefined): void {
+    for (const observer of this.observers) observer(before, after);
   }
 
   private change(id: string, change: (record: R) => R): R {
@@ -130,6 +146,7 @@ export class RecordStore<R extends Identified> {
     if (record === undefined) throw failedPrecondition(`${this.noun} ${id} was removed meanwhile`);
     const changed = change(record);
     this.records.set(id, changed);
+    this.notify(record, changed);
     return changed;
   }
 

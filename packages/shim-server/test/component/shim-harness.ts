@@ -7,6 +7,7 @@ import { connectContainerd, type Containerd } from '@criquet/runtime-containerd'
 import { FakeContainerd, fakeImage, type FakeImage, type FakeProgram } from '@criquet/runtime-containerd/testing';
 import { pino } from 'pino';
 import { defaultConfig, type CriquetConfig } from '../../src/config/index.js';
+import type { Replacements } from '../../src/composition-root.js';
 import { startShimServer, type ShimServer } from '../../src/start-shim-server.js';
 import { unmount } from '../../src/runtime/mount.js';
 import type { Failpoints } from '../../src/steps/failpoints.js';
@@ -87,6 +88,7 @@ export class Shim {
     readonly containerd: FakeContainerd,
     public config: CriquetConfig,
     plugins: Readonly<Record<string, FakePlugin>>,
+    private readonly node: Pick<Replacements, 'nodeFacts' | 'nodeRoots'>,
   ) {
     this.plugins = new FakePluginRunner(plugins);
     this.image = fakeImage({ config: { Cmd: ['/app'], Env: ['PATH=/bin', 'FROM=image'] }, files: { 'etc/passwd': PASSWD, 'etc/group': GROUP } });
@@ -99,6 +101,8 @@ export class Shim {
       readonly change?: (config: CriquetConfig) => CriquetConfig;
       /** Default true: a network configuration is there. */
       readonly network?: boolean;
+      /** What differs from the machine the test runs on. */
+      readonly node?: Pick<Replacements, 'nodeFacts' | 'nodeRoots'>;
     } = {},
   ): Promise<Shim> {
     const dir = await mkdtemp(join(tmpdir(), 'criquet-shim-'));
@@ -114,7 +118,7 @@ export class Shim {
       cni: { ...base.cni, confDir: await made(dir, 'net.d'), binDirs: ['/fake'], cacheDir: join(dir, 'cni'), netnsDir: join(dir, 'netns'), addTimeout: 5_000, delTimeout: 5_000 },
       image: { ...base.image, hostsDir: join(dir, 'hosts') },
     };
-    const shim = new Shim(dir, containerd, options.change?.(config) ?? config, options.plugins ?? { net: attaching('10.1.0.7/24', 'fd00::7/64') });
+    const shim = new Shim(dir, containerd, options.change?.(config) ?? config, options.plugins ?? { net: attaching('10.1.0.7/24', 'fd00::7/64') }, options.node ?? {});
     if (options.network !== false) await shim.writeNetwork();
     containerd.addImage(NAMESPACE, IMAGE, shim.image);
     await shim.serve();
@@ -136,7 +140,7 @@ export class Shim {
     return startShimServer({
       config,
       logger: pino({ level: 'trace' }, { write }),
-      replacements: { netns, pluginRunner: plugins, failpoints },
+      replacements: { netns, pluginRunner: plugins, failpoints, ...this.node },
     });
   }
 

@@ -1,7 +1,7 @@
-import { orAbort } from '../state/keyed-mutex.js';
+import { orAbort } from './keyed-mutex.js';
 
-/** Lets a number of pulls run at once; the others wait in order. */
-export class PullSlots {
+/** Lets a number of deeds run at once; the others wait in order. */
+export class Slots {
   private readonly waiting: (() => void)[] = [];
   private free: number;
 
@@ -10,11 +10,11 @@ export class PullSlots {
     this.free = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   }
 
-  async run<T>(signal: AbortSignal | undefined, pull: () => Promise<T>): Promise<T> {
+  async run<T>(signal: AbortSignal | undefined, deed: () => Promise<T>): Promise<T> {
     if (this.free > 0) this.free -= 1;
     else await this.turn(signal);
     try {
-      return await pull();
+      return await deed();
     } finally {
       this.pass();
     }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'tap';
-import { PullSlots } from '../../src/image/pull-slots.js';
+import { Slots } from '../../src/state/slots.js';
 
 function gate() {
   let open!: () => void;
@@ -9,7 +9,7 @@ function gate() {
 }
 
 test('as many pulls as there are slots, the others in order', async (t) => {
-  const slots = new PullSlots(2);
+  const slots = new Slots(2);
   const gates = [gate(), gate(), gate(), gate()];
   const began: number[] = [];
   const pulls = gates.map(({ opened }, index) =>
@@ -29,7 +29,7 @@ test('as many pulls as there are slots, the others in order', async (t) => {
 });
 
 test('0 is no limit', async (t) => {
-  const slots = new PullSlots(0);
+  const slots = new Slots(0);
   let began = 0;
   const blocked = gate();
   const pulls = Array.from({ length: 50 }, () =>
@@ -45,13 +45,13 @@ test('0 is no limit', async (t) => {
 });
 
 test('a pull that fails gives its slot back', async (t) => {
-  const slots = new PullSlots(1);
+  const slots = new Slots(1);
   await t.rejects(slots.run(undefined, () => Promise.reject(new Error('no'))), { message: 'no' });
   t.equal(await slots.run(undefined, () => Promise.resolve(1)), 1);
 });
 
 test('a pull whose caller gives up while it waits leaves the queue', async (t) => {
-  const slots = new PullSlots(1);
+  const slots = new Slots(1);
   const first = gate();
   const holder = slots.run(undefined, () => first.opened);
   const abort = new AbortController();
@@ -69,7 +69,7 @@ test('a pull whose caller gives up while it waits leaves the queue', async (t) =
 
 test('a caller that gives up in the moment its turn comes does not take the slot with it', async (t) => {
   for (const order of ['abort first', 'turn first']) {
-    const slots = new PullSlots(1);
+    const slots = new Slots(1);
     const first = gate();
     const holder = slots.run(undefined, () => first.opened);
     const abort = new AbortController();

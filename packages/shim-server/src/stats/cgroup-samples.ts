@@ -1,0 +1,94 @@
+import type { PsiStats } from '@criquet/cri-api';
+import { Lifecycle, scoped } from 'tsyringe';
+import { unixNanos } from '../state/clock.js';
+import { Slots } from '../state/slots.js';
+import type { CgroupFiles } from './cgroup/cgroup-files.js';
+import { readCpuTime, type CpuTime } from './cgroup/cpu.js';
+import { readMemory, type Memory } from './cgroup/memory.js';
+import { readPressure } from './cgroup/pressure.js';
+import { readProcesses } from './cgroup/processes.js';
+import { readSwap, type Swap } from './cgroup/swap.js';
+import { cpuRate, type CpuPoint } from './cpu-rate.js';
+
+/** The figures of a cgroup at one moment. What the kernel does not tell is absent. */
+export interface CgroupSample {
+  /** Unix time in nanoseconds. */
+  readonly at: bigint;
+  readonly cpu?: CpuTime;
+  /** CPU nanoseconds a second since the sample before this one. */
+  readonly nanoCores?: bigint;
+  readonly memory?: Memory;
+  readonly swap?: Swap;
+  readonly pressure: { readonly cpu?: PsiStats; readonly memory?: PsiStats; readonly io?: PsiStats };
+  /** Process ids as the daemon's PID namespace counts them. */
+  readonly processes: readonly number[];
+}
+
+/**
+ * How long a sample is shared between calls. It is also the shortest window of a CPU rate, so that clients that ask often neither
+ * cost more nor see the noise of short windows.
+ */
+const MAX_AGE_MS = 1_000;
+
+/** Cgroups that are read at once: each costs about a dozen small reads. */
+const READ_AT_ONCE = 16;
+
+interface Kept {
+  readonly takenAt: number;
+  readonly sample: Promise<CgroupSample>;
+  /** The CPU time of this sample, once it is read. */
+  point?: CpuPoint;
+}
+
+/** Reads cgroups, each at most once a second, whoever asks. */
+@scoped(Lifecycle.ContainerScoped)
+export class CgroupSamples {
+  private readonly kept = new Map<string, Kept>();
+  private readonly slots = new Slots(READ_AT_ONCE);
+
+  /** @param key of what the cgroup belongs to. */
+  of(key: string, files: CgroupFiles): Promise<CgroupSample> {
+    const before = this.kept.get(key);
+    if (before !== undefined && performance.now() - before.takenAt < MAX_AGE_MS) return before.sample;
+    const kept: Kept = {
+      takenAt: performance.now(),
+      sample: this.slots.run(undefined, () => this.read(files, before?.point, (point) => (kept.point = point))),
+    };
+    this.kept.set(key, kept);
+    return kept.sample;
+  }
+
+  forget(key: string): void {
+    this.kept.delete(key);
+  }
+
+  private async read(files: CgroupFiles, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Promise<CgroupSample> {
+    const at = unixNanos();
+    const clock = process.hrtime.bigint();
+    const [cpu, memory, swap, cpuPressure, memoryPressure, ioPressure, processes] = await Promise.all([
+      readCpuTime(files),
+      readMemory(files),
+      readSwap(files),
+      readPressure(files, 'cpu'),
+      readPressure(files, 'memory'),
+      readPressure(files, 'io'),
+      readProcesses(files),
+    ]);
+    const point = cpu === undefined ? undefined : { at: clock, usage: cpu.usage };
+    if (point !== undefined) note(point);
+    const nanoCores = point === undefined ? undefined : cpuRate(before, point);
+    return {
+      at,
+      ...(cpu === undefined ? {} : { cpu }),
+      ...(nanoCores === undefined ? {} : { nanoCores }),
+      ...(memory === undefined ? {} : { memory }),
+      ...(swap === undefined ? {} : { swap }),
+      pressure: {
+        ...(cpuPressure === undefined ? {} : { cpu: cpuPressure }),
+        ...(memoryPressure === undefined ? {} : { memory: memoryPressure }),
+        ...(ioPressure === undefined ? {} : { io: ioPressure }),
+      },
+      processes,
+    };
+  }
+}

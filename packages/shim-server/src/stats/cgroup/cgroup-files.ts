@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { cgroupDirectory, type NodeFacts } from '../../spec/index.js';
+
+/** Limits at or above this mean "no limit" on cgroup v1: the largest int64, rounded down to whole pages. */
+const UNLIMITED = 1n << 62n;
+
+/**
+ * The files of one cgroup on v1, v2 or both (hybrid). Whatever cannot be read is absent: a controller that is off, a file that
+ * this kernel does not have, a cgroup that went away meanwhile.
+ */
+export class CgroupFiles {
+  constructor(
+    readonly version: 'v1' | 'v2',
+    /** Where the cgroup is in the hierarchy of a controller; the name is without meaning on v2. */
+    readonly directory: (controller: string) => string,
+  ) {}
+
+  /** The cgroup that an OCI `linux.cgroupsPath` names. */
+  static of(cgroupsPath: string, node: Pick<NodeFacts, 'cgroup' | 'cgroupDriver'>, root: string): CgroupFiles {
+    return new CgroupFiles(node.cgroup, (controller) => cgroupDirectory(cgroupsPath, node, controller, root));
+  }
+
+  /** The cgroup that this one lies in. */
+  get parent(): CgroupFiles {
+    return new CgroupFiles(this.version, (controller) => dirname(this.directory(controller)));
+  }
+
+  async text(controller: string, file: string): Promise<string | undefined> {
+    return readFile(`${this.directory(controller)}/${file}`, 'utf8').catch(() => undefined);
+  }
+
+  /** A file with one number. */
+  async number(controller: string, file: string): Promise<bigint | undefined> {
+    return wholeNumber((await this.text(controller, file))?.trim());
+  }
+
+  /** A file with one limit: `unlimited` for `max` (v2) and for what v1 writes in its place. */
+  async limit(controller: string, file: string): Promise<bigint | 'unlimited' | undefined> {
+    const text = (await this.text(controller, file))?.trim();
+    if (text === 'max' || text === '-1') return 'unlimited';
+    const value = wholeNumber(text);
+    return value !== undefined && value >= UNLIMITED ? 'unlimited' : value;
+  }
+
+  /** A flat keyed file: a name and a number a line. */
+  async keyed(controller: string, file: string): Promise<ReadonlyMap<string, bigint> | undefined> {
+    const text = await this.text(controller, file);
+    if (text === undefined) return undefined;
+    const values = new Map<string, bigint>();
+    for (const line of text.split('\n')) {
+      const [key = '', value] = line.split(' ');
+      const number = wholeNumber(value);
+      if (number !== undefined) values.set(key, number);
+    }
+    return values;
+  }
+}
+
+function wholeNumber(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? BigInt(text) : undefined;
+}
