@@ -68,13 +68,24 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
       root.resolve(OwedWork).stop();
     });
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
+    const streams = root.resolve(Token.StreamServer);
+    requireCertificate(config);
+    await streams.open();
+    undo.push(() => streams.close());
     await server.listen();
     undo.push(() => server.close(DRAIN_MS));
-    logger.info({ listen: config.listen, containerd: report.version, namespace }, 'serving');
+    logger.info({ listen: config.listen, streaming: streams.state, containerd: report.version, namespace }, 'serving');
     return { stop: stopAll };
   } catch (error) {
     await stopAll();
     throw error;
+  }
+}
+
+function requireCertificate({ streaming }: CriquetConfig): void {
+  const { enableTls, certFile, keyFile } = streaming;
+  if (enableTls && (certFile === '' || keyFile === '')) {
+    throw new Error('streaming.enable_tls needs streaming.cert_file and streaming.key_file');
   }
 }
 

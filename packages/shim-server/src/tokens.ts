@@ -9,6 +9,7 @@ import type { RecordStore } from './state/record-store.js';
 import type { SandboxRecord } from './state/sandbox-record.js';
 import type { Layout } from './state/layout.js';
 import type { Failpoints } from './steps/failpoints.js';
+import type { StreamServer } from './streaming/index.js';
 
 const token = <T>(name: string): InjectionToken<T> => Symbol(name);
 
@@ -26,6 +27,7 @@ export const Token = {
   Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
   Containers: token<RecordStore<ContainerRecord>>('Containers'),
   Failpoints: token<Failpoints>('Failpoints'),
+  StreamServer: token<StreamServer>('StreamServer'),
   /** Path of the laid-out root of the built-in pause. */
   PauseRoot: token<string>('PauseRoot'),
 } as const;

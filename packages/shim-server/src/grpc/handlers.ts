@@ -1,7 +1,9 @@
 import type { ImageServiceServer, RuntimeServiceServer } from '@criquet/cri-api';
 import type { DependencyContainer } from 'tsyringe';
+import { Attach } from '../container/attach.js';
 import { GetContainerStatus } from '../container/container-status.js';
 import { CreateContainer } from '../container/create-container.js';
+import { Exec } from '../container/exec.js';
 import { ExecSync } from '../container/exec-sync.js';
 import { ListContainers } from '../container/list-containers.js';
 import { RemoveContainer } from '../container/remove-container.js';
@@ -19,6 +21,7 @@ import { UpdateRuntimeConfig } from '../runtime/update-runtime-config.js';
 import { Version } from '../runtime/version.js';
 import { ListPodSandbox } from '../sandbox/list-pod-sandbox.js';
 import { GetPodSandboxStatus } from '../sandbox/pod-sandbox-status.js';
+import { PortForward } from '../sandbox/port-forward.js';
 import { RemovePodSandbox } from '../sandbox/remove-pod-sandbox.js';
 import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
 import { StopPodSandbox } from '../sandbox/stop-pod-sandbox.js';
@@ -40,7 +43,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     listPodSandbox: root.resolve(ListPodSandbox).handle,
     streamPodSandboxes: unimplementedStream('StreamPodSandboxes'),
     updatePodSandboxResources: unimplemented('UpdatePodSandboxResources'),
-    portForward: unimplemented('PortForward'),
+    portForward: root.resolve(PortForward).handle,
 
     createContainer: root.resolve(CreateContainer).handle,
     startContainer: root.resolve(StartContainer).handle,
@@ -52,8 +55,8 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     updateContainerResources: unimplemented('UpdateContainerResources'),
     reopenContainerLog: root.resolve(ReopenContainerLog).handle,
     execSync: root.resolve(ExecSync).handle,
-    exec: unimplemented('Exec'),
-    attach: unimplemented('Attach'),
+    exec: root.resolve(Exec).handle,
+    attach: root.resolve(Attach).handle,
 
     containerStats: unimplemented('ContainerStats'),
     listContainerStats: unimplemented('ListContainerStats'),
