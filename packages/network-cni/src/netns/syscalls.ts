@@ -48,6 +48,8 @@ const SOCK_STREAM = 1;
 const SOCK_NONBLOCK = 0o4_000;
 const SOL_SOCKET = 1;
 const SO_ERROR = 4;
+/** Node's table of names lacks it. */
+const EINPROGRESS = 115;
 const POLLOUT = 4;
 const F_DUPFD_CLOEXEC = 1030;
 const SOCK_DGRAM = 2;
@@ -114,8 +116,8 @@ export function loadSyscalls(): Syscalls {
     connectLoopback: (fd, family, port) => {
       const address = loopbackAddress(family, port);
       if (connect(fd, address, address.length) === 0) return;
-      const code = getSystemErrorName(-koffi.errno());
-      if (code !== 'EINPROGRESS') throw new SyscallError('connect', code);
+      const errno = koffi.errno();
+      if (errno !== EINPROGRESS) throw new SyscallError('connect', getSystemErrorName(-errno));
     },
     isConnected: (fd) => {
       const pollFd = nativeInts(fd, 0);
