@@ -46,6 +46,7 @@ const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 export class StreamServer {
   private readonly listener: Listener;
   private readonly tokens: RequestTokens<StreamTarget>;
+  private readonly subprotocols = new WeakMap<IncomingMessage, string>();
   private readonly webSockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -55,6 +56,10 @@ export class StreamServer {
 
   constructor(private readonly options: StreamServerOptions) {
     const { address, port, tls, log } = options;
+    this.webSockets.on('headers', (headers, request) => {
+      const name = this.subprotocols.get(request);
+      if (name !== undefined) headers.push(`Sec-WebSocket-Protocol: ${name}`);
+    });
     this.tokens = new RequestTokens({ ttlMs: options.tokenTtlMs, limit: options.tokenLimit });
     this.listener = new Listener({
       address,
@@ -166,8 +171,9 @@ export class StreamServer {
   }
 
   private webSocket({ request, transport, head }: UpgradeRequest, name: string, then: (socket: WebSocket) => void): void {
-    // The library answers with the first protocol of the request.
-    if (name !== '') request.headers['sec-websocket-protocol'] = name;
+    // The library refuses names with a slash, which Kubernetes uses for its tunnel; so it is told of none, and the answer gets its line here.
+    delete request.headers['sec-websocket-protocol'];
+    if (name !== '') this.subprotocols.set(request, name);
     this.webSockets.handleUpgrade(request, transport, head, then);
   }
 }
