@@ -1,7 +1,7 @@
 /*
  * critest by hand:
  *   node test-e2e/dist/critest/main.js [--engine 2.1|2.4] [--runtime criquet|containerd] [--focus REGEXP] [--parallel N]
- *                                      [--list FILE] [--log FILE]
+ *                                      [--list FILE] [--log FILE] [--websocket]
  */
 import { parseArgs } from 'node:util';
 import { TestNode } from '../harness/node.js';
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     parallel: { type: 'string' },
     list: { type: 'string' },
     log: { type: 'string' },
+    websocket: { type: 'boolean', default: false },
   },
 });
 if (values.engine !== '2.1' && values.engine !== '2.4') throw new Error('--engine: 2.1 or 2.4');
@@ -29,6 +30,7 @@ try {
   const results = await runCritest(node, {
     ...(focus === undefined ? {} : { focus }),
     ...(values.parallel === undefined ? {} : { parallel: Number(values.parallel) }),
+    websocket: values.websocket,
     ...(values.log === undefined ? {} : { logFile: values.log }),
   });
   const shown = listed === undefined || values.focus !== undefined ? results : listedResults(listed, results);

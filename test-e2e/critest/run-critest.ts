@@ -10,6 +10,8 @@ export interface CritestOptions {
   readonly focus?: string;
   /** Ginkgo processes; specs marked serial run alone all the same. Default 1. */
   readonly parallel?: number;
+  /** Stream over WebSocket instead of SPDY. */
+  readonly websocket?: boolean;
   /** Default: 15 minutes. */
   readonly timeoutMs?: number;
   /** Where its whole output goes. Default: `critest.log` in the node's directory. */
@@ -35,6 +37,7 @@ export async function runCritest(node: TestNode, options: CritestOptions = {}): 
       `-image-endpoint=${node.endpoint}`,
       `-ginkgo.junit-report=${report}`,
       '-ginkgo.no-color',
+      ...(options.websocket === true ? ['-websocket-exec', '-websocket-attach', '-websocket-portforward'] : []),
       ...(options.focus === undefined ? [] : [`-ginkgo.focus=${options.focus}`]),
       ...(options.parallel === undefined ? [] : [`-parallel=${options.parallel}`]),
     ],

@@ -3,16 +3,20 @@ import { join } from 'node:path';
 import { Cni, ConfigDirectory, NetnsThread, type NetnsProvider, type PluginRunner } from '@criquet/network-cni';
 import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { container, type DependencyContainer } from 'tsyringe';
+import { container, instanceCachingFactory, type DependencyContainer } from 'tsyringe';
 import type { CriquetConfig } from './config/index.js';
+import { AttachStream } from './container/attach-stream.js';
+import { ExecStream } from './container/exec-stream.js';
 import { layOutPauseRoot } from './pause/pause-root.js';
 import { cgroupDriver } from './runtime/cgroup-driver.js';
+import { PortForwardStream } from './sandbox/port-forward-stream.js';
 import { readNodeFacts, type NodeFacts } from './spec/index.js';
 import { containerCodec } from './state/container-record.js';
 import { Layout } from './state/layout.js';
 import { RecordStore } from './state/record-store.js';
 import { sandboxCodec } from './state/sandbox-record.js';
 import { noFailpoints, type Failpoints } from './steps/failpoints.js';
+import { StreamServer, type StreamRuntime } from './streaming/index.js';
 import { Token, type NodeRoots } from './tokens.js';
 
 /** What a test may put in the place of the real thing. */
@@ -68,5 +72,32 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.Containers, {
     useValue: new RecordStore(containerd.containers, containerCodec, 'container', writeFailed('container')),
   });
+  root.register(Token.StreamServer, {
+    useFactory: instanceCachingFactory((resolver) => streamServer(config, streamRuntime(resolver), logger)),
+  });
   return root;
+}
+
+function streamRuntime(resolver: DependencyContainer): StreamRuntime {
+  const [exec, attach, portForward] = [resolver.resolve(ExecStream), resolver.resolve(AttachStream), resolver.resolve(PortForwardStream)];
+  return {
+    exec: (...args) => exec.run(...args),
+    attach: (...args) => attach.run(...args),
+    portForward: (...args) => portForward.run(...args),
+  };
+}
+
+function streamServer({ streaming }: CriquetConfig, runtime: StreamRuntime, log: Logger): StreamServer {
+  const { address, port, enableTls, certFile, keyFile } = streaming;
+  return new StreamServer({
+    address,
+    port,
+    ...(enableTls ? { tls: { certFile, keyFile } } : {}),
+    idleTimeoutMs: streaming.idleTimeout,
+    tokenTtlMs: streaming.tokenTtl,
+    tokenLimit: streaming.tokenLimit,
+    creationTimeoutMs: streaming.streamCreationTimeout,
+    runtime,
+    log,
+  });
 }

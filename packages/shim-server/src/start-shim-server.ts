@@ -45,6 +45,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
+    requireCertificate(config);
     await requireFreeSocket(socketPath(config.listen));
     const stateLock = await DaemonLock.take(join(config.stateDir, 'lock'), `state_dir ${config.stateDir}: another criquet uses it`);
     undo.push(() => stateLock.release());
@@ -83,11 +84,14 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     });
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await root.resolve(FifoKeeper).release();
+    const streams = root.resolve(Token.StreamServer);
+    await streams.open();
+    undo.push(() => streams.close());
     undo.push(() => server.close(DRAIN_MS));
     // Its streams are calls under way that would last for ever.
     undo.push(() => root.resolve(ContainerEvents).stop());
     await server.listen();
-    logger.info({ listen: config.listen, containerd: report.version, namespace }, 'serving');
+    logger.info({ listen: config.listen, streaming: streams.state, containerd: report.version, namespace }, 'serving');
     return { stop: stopAll };
   } catch (error) {
     await stopAll();
@@ -97,6 +101,13 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
 
 function socketPath(address: string): string {
   return address.replace(/^unix:\/\//, '');
+}
+
+function requireCertificate({ streaming }: CriquetConfig): void {
+  const { enableTls, certFile, keyFile } = streaming;
+  if (enableTls && (certFile === '' || keyFile === '')) {
+    throw new Error('streaming.enable_tls needs streaming.cert_file and streaming.key_file');
+  }
 }
 
 /** containerd may still be starting. */

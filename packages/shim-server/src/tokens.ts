@@ -9,6 +9,7 @@ import type { RecordStore } from './state/record-store.js';
 import type { SandboxRecord } from './state/sandbox-record.js';
 import type { Layout } from './state/layout.js';
 import type { Failpoints } from './steps/failpoints.js';
+import type { StreamServer } from './streaming/index.js';
 
 /** Where the kernel's files are; other directories in tests only. */
 export interface NodeRoots {
@@ -35,6 +36,7 @@ export const Token = {
   Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
   Containers: token<RecordStore<ContainerRecord>>('Containers'),
   Failpoints: token<Failpoints>('Failpoints'),
+  StreamServer: token<StreamServer>('StreamServer'),
   /** Path of the laid-out root of the built-in pause. */
   PauseRoot: token<string>('PauseRoot'),
   /** Path of the pause program in it. */

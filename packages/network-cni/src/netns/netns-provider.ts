@@ -1,3 +1,12 @@
+import type { Readable, Writable } from 'node:stream';
+
+/** A TCP connection, its directions apart: one that fails leaves what the other still has to deliver. */
+export interface NetnsConnection {
+  readonly input: Readable;
+  /** Its end is a half-close. */
+  readonly output: Writable;
+}
+
 export interface CreateNetnsOptions {
   /** Network sysctls by name (`net.ipv4.ip_forward`), written inside the new namespace before it is pinned. */
   readonly sysctls?: Readonly<Record<string, string>>;
@@ -22,6 +31,11 @@ export interface NetnsProvider {
   release(path: string): Promise<void>;
   /** Whether a namespace is pinned at `path`; false for a plain file and for nothing. */
   exists(path: string): Promise<boolean>;
+  /**
+   * Connects with a TCP port on the loopback of the namespace that is pinned at `path`, on 127.0.0.1 and, when nobody listens there, on ::1.
+   * Without a path it is the daemon's own namespace. Fails with NetnsError (`ECONNREFUSED`, `ETIMEDOUT` after 10 seconds).
+   */
+  connect(path: string | undefined, port: number): Promise<NetnsConnection>;
   /** Ends what the provider runs; pins stay. */
   close(): Promise<void>;
 }
@@ -39,6 +53,6 @@ export class NetnsError extends Error {
     reason: string,
     options?: ErrorOptions,
   ) {
-    super(`network namespace ${path}: ${step}: ${reason}`, options);
+    super(`network namespace ${path || 'of the host'}: ${step}: ${reason}`, options);
   }
 }

@@ -1,9 +1,11 @@
+import { closeSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { NetnsReply, NetnsRequest, NetnsWork } from './netns-messages.js';
-import { NetnsError, type CreateNetnsOptions, type NetnsProvider } from './netns-provider.js';
+import type { NetnsReply, NetnsRequest, NetnsWork, SocketPair } from './netns-messages.js';
+import { NetnsError, type CreateNetnsOptions, type NetnsConnection, type NetnsProvider } from './netns-provider.js';
 
 export interface NetnsThreadOptions {
   /** Milliseconds after which a request fails though the kernel has not answered. Default 30,000. */
@@ -14,13 +16,15 @@ export interface NetnsThreadOptions {
 
 const DEFAULT_TIMEOUT_MS = 30_000;
 const CLOSE_MS = 1_000;
+/** For each of the two addresses. */
+const CONNECT_MS = 10_000;
 
 /** NSFS_MAGIC of linux/magic.h: what a pinned namespace looks like to statfs. */
 const NSFS_MAGIC = 0x6e73_6673;
 
 interface Pending {
   readonly request: NetnsRequest;
-  readonly resolve: () => void;
+  readonly resolve: (sockets?: SocketPair) => void;
   readonly reject: (error: NetnsError) => void;
   readonly timer: NodeJS.Timeout;
   /** Its caller was told that it failed for time; the work may still be done. */
@@ -67,6 +71,15 @@ export class NetnsThread implements NetnsProvider {
     }
   }
 
+  async connect(path: string | undefined, port: number): Promise<NetnsConnection> {
+    const sockets = await this.#request({ operation: 'connect', path: path ?? '', port, timeoutMs: CONNECT_MS });
+    if (sockets === undefined) throw new NetnsError('connect', path ?? '', '', 'the thread gave no sockets');
+    return {
+      input: new Socket({ fd: sockets.readFd, readable: true, writable: false }),
+      output: new Socket({ fd: sockets.writeFd, readable: false, writable: true }),
+    };
+  }
+
   /** Lets requests under way finish, then ends the worker. Later requests fail. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -77,11 +90,11 @@ export class NetnsThread implements NetnsProvider {
     await Promise.race([this.#worker?.terminate(), delay(CLOSE_MS, undefined, { ref: false })]);
   }
 
-  #request(work: NetnsWork): Promise<void> {
+  #request(work: NetnsWork): Promise<SocketPair | undefined> {
     return new Promise((resolve, reject) => {
       const { path } = work;
       if (this.#closed) return reject(new NetnsError('worker', path, '', 'closed'));
-      if (!isAbsolute(path)) return reject(new NetnsError('create the pin', path, '', 'the path is not absolute'));
+      if (!isAbsolute(path) && work.operation !== 'connect') return reject(new NetnsError('create the pin', path, '', 'the path is not absolute'));
       this.#worker ??= this.#start();
       this.#worker.ref(); // the process stays while someone waits
       const id = ++this.#lastId;
@@ -113,14 +126,16 @@ export class NetnsThread implements NetnsProvider {
     return worker;
   }
 
-  #settle({ id, failure }: NetnsReply): void {
+  #settle({ id, failure, sockets }: NetnsReply): void {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#forget(id, pending);
     const { request, abandoned } = pending;
     if (!abandoned) {
-      if (failure === undefined) pending.resolve();
+      if (failure === undefined) pending.resolve(sockets);
       else pending.reject(new NetnsError(failure.step, request.path, failure.code, failure.reason));
+    } else if (sockets !== undefined) {
+      for (const fd of [sockets.readFd, sockets.writeFd]) closeSync(fd);
     } else if (request.operation === 'create' && failure === undefined) {
       // no one knows of this namespace; a failure here leaves it to the release that its caller owes
       this.release(request.path).catch(() => undefined);

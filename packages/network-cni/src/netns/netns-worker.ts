@@ -2,6 +2,7 @@
 import { openSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 import type { NetnsReply, NetnsRequest } from './netns-messages.js';
+import { connectLoopback } from './loopback-connect.js';
 import { createPinned, releasePinned, StepError } from './pinned-netns.js';
 import { loadSyscalls } from './syscalls.js';
 
@@ -9,18 +10,34 @@ const system = loadSyscalls();
 /** The way back. Opened before the thread ever leaves. */
 const home = openSync('/proc/thread-self/ns/net', 'r');
 
+function reply(message: NetnsReply): void {
+  parentPort?.postMessage(message);
+}
+
+function fail(id: number, error: unknown): void {
+  if (!(error instanceof StepError)) throw error;
+  const { step, code, reason, threadLost } = error;
+  reply({ id, failure: { step, code, reason } });
+  if (threadLost) throw error; // ends this thread; the next request gets a new one
+}
+
 parentPort?.on('message', (request: NetnsRequest) => {
-  const reply = (failure?: NetnsReply['failure']): void => {
-    parentPort?.postMessage({ id: request.id, ...(failure && { failure }) } satisfies NetnsReply);
-  };
+  const { id, path } = request;
+  if (request.operation === 'connect') {
+    connectLoopback(system, home, path, request.port, request.timeoutMs).then(
+      (sockets) => reply({ id, sockets }),
+      (error: unknown) => {
+        // Out of the promise, so that what is thrown ends the thread.
+        setImmediate(() => fail(id, error));
+      },
+    );
+    return;
+  }
   try {
-    if (request.operation === 'create') createPinned(system, home, request.path, request.sysctls);
-    else releasePinned(system, request.path);
-    reply();
+    if (request.operation === 'create') createPinned(system, home, path, request.sysctls);
+    else releasePinned(system, path);
+    reply({ id });
   } catch (error) {
-    if (!(error instanceof StepError)) throw error;
-    const { step, code, reason, threadLost } = error;
-    reply({ step, code, reason });
-    if (threadLost) throw error; // ends this thread; the next request gets a new one
+    fail(id, error);
   }
 });

@@ -78,7 +78,8 @@ function step(name: string, work: () => unknown, threadLost = false): void {
   }
 }
 
-function codeOf(error: unknown): string {
+/** The errno name of an error, or "". */
+export function codeOf(error: unknown): string {
   const { code } = error as { code?: unknown };
   return typeof code === 'string' ? code : '';
 }

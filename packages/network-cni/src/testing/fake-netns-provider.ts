@@ -1,4 +1,6 @@
-import { NetnsError, type CreateNetnsOptions, type NetnsProvider } from '../netns/netns-provider.js';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { NetnsError, type CreateNetnsOptions, type NetnsConnection, type NetnsProvider } from '../netns/netns-provider.js';
 
 /** Namespaces in memory only. Replace a method to make it fail. */
 export class FakeNetnsProvider implements NetnsProvider {
@@ -19,6 +21,18 @@ export class FakeNetnsProvider implements NetnsProvider {
 
   exists(path: string): Promise<boolean> {
     return Promise.resolve(this.pins.has(path));
+  }
+
+  /** Ports of all namespaces are those of the machine. */
+  async connect(path: string | undefined, port: number): Promise<NetnsConnection> {
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    try {
+      await once(socket, 'connect');
+    } catch (cause) {
+      const { code = '', message } = cause as NodeJS.ErrnoException;
+      throw new NetnsError(`connect to 127.0.0.1:${port}`, path ?? '', code, message, { cause });
+    }
+    return { input: socket, output: socket };
   }
 
   close(): Promise<void> {

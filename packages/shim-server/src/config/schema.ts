@@ -162,6 +162,28 @@ export const configSchema = z.strictObject({
     },
     'Containers.',
   ),
+  streaming: table(
+    {
+      address: key(
+        nonEmptyText,
+        '127.0.0.1',
+        'Address on which exec, attach and port-forward are served over HTTP. The kubelet connects to it; it need not be reachable from elsewhere.',
+      ),
+      port: key(wholeNumber(0, 65535), 0, 'Port of that server; 0 takes a free one.'),
+      enable_tls: key(flag, false, 'Whether it speaks TLS; cert_file and key_file are needed then.'),
+      cert_file: key(optionalPath, '', 'Certificate, PEM, with what is between it and its root. A changed file is used within seconds.'),
+      key_file: key(optionalPath, '', 'Its private key, PEM.'),
+      idle_timeout: key(duration, '4h', 'A connection on which nothing moves for this long is closed.'),
+      token_ttl: key(duration, '1m', 'How long the URL that Exec, Attach or PortForward answers with can be used, once.'),
+      token_limit: key(
+        wholeNumber(1, 1_000_000),
+        1000,
+        'URLs that were given out and not used yet; a call beyond it is answered with RESOURCE_EXHAUSTED.',
+      ),
+      stream_creation_timeout: key(duration, '30s', 'How long a client may take to open its streams after it has connected.'),
+    },
+    'The server for exec, attach and port-forward.',
+  ),
 });
 
 /** The configuration as it stands in a file: snake_case keys, durations and sizes in text, everything optional. */

@@ -8,13 +8,24 @@ import { ContainerLog, prepareLogDirectory } from '../logging/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+import { ContainerStdin } from './container-stdin.js';
+import { OutputBroadcast } from './output-broadcast.js';
 
 /** The open ends of one container's process. */
 interface LiveIo {
   readonly io: TaskIo;
   readonly log: ContainerLog;
   readonly outputs: readonly OutputReader[];
+  /** To attached clients, by stream. */
+  readonly broadcasts: ReadonlyMap<OutputName, OutputBroadcast>;
+  /** Absent where the container has no standard input. */
+  readonly stdin: ContainerStdin | undefined;
 }
+
+type OutputName = 'stdout' | 'stderr';
+
+/** What a client attaches to. */
+export type AttachableIo = Pick<LiveIo, 'broadcasts' | 'stdin'>;
 
 /** The standard streams of running containers: FIFOs on containerd's side, the CRI log on the kubelet's. */
 @scoped(Lifecycle.ContainerScoped)
@@ -71,6 +82,13 @@ export class ContainerIo {
     await Promise.all([...this.live.keys()].map((id) => this.disconnect(id)));
   }
 
+  /** @throws FAILED_PRECONDITION when nothing of the container is open */
+  attachable(containerId: string): AttachableIo {
+    const live = this.live.get(containerId);
+    if (live === undefined) throw failedPrecondition(`container ${containerId} does not run`);
+    return live;
+  }
+
   /** CRI ReopenContainerLog. @throws FAILED_PRECONDITION when the container keeps no log */
   async reopenLog(containerId: string): Promise<void> {
     const live = this.live.get(containerId);
@@ -82,24 +100,24 @@ export class ContainerIo {
     const log = await ContainerLog.open(container.logPath === '' ? undefined : container.logPath, {
       maxLineBytes: this.config.container.maxLogLineSize,
     });
-    const names = container.config.tty ? (['stdout'] as const) : (['stdout', 'stderr'] as const);
+    const names: readonly OutputName[] = container.config.tty ? ['stdout'] : ['stdout', 'stderr'];
     const outputs: OutputReader[] = [];
-    this.live.set(container.id, { io, log, outputs });
-    for (const name of names) {
+    const broadcasts = new Map(names.map((name) => [name, new OutputBroadcast()]));
+    const stdin = container.config.stdin ? new ContainerStdin(io) : undefined;
+    this.live.set(container.id, { io, log, outputs, broadcasts, stdin });
+    for (const [name, broadcast] of broadcasts) {
       const stream = log.stream(name);
-      outputs.push(
-        io.openOutput(
-          name,
-          {
-            data: (chunk) => stream.write(chunk),
-            end: (error) => {
-              if (error !== undefined) this.log.warn({ containerId: container.id, stream: name, err: error.message }, 'output lost');
-              void stream.end();
-            },
-          },
-          { expectWriter },
-        ),
-      );
+      const data = (chunk: Buffer): Promise<void> => {
+        const attached = broadcast.write(chunk);
+        const written = stream.write(chunk);
+        return attached === undefined ? written : Promise.all([written, attached]).then(() => undefined);
+      };
+      const end = (error?: Error): void => {
+        if (error !== undefined) this.log.warn({ containerId: container.id, stream: name, err: error.message }, 'output lost');
+        broadcast.end();
+        void stream.end();
+      };
+      outputs.push(io.openOutput(name, { data, end }, { expectWriter }));
     }
   }
 
@@ -108,6 +126,7 @@ export class ContainerIo {
     if (live === undefined) return;
     this.live.delete(containerId);
     for (const output of live.outputs) output.close();
+    live.stdin?.destroy();
     await Promise.allSettled(live.outputs.map((output) => output.ended));
     await live.log.close();
     const { droppedRecords } = live.log.stats;

@@ -1,8 +1,10 @@
 import type { ImageServiceServer, RuntimeServiceServer } from '@criquet/cri-api';
 import type { DependencyContainer } from 'tsyringe';
+import { Attach } from '../container/attach.js';
 import { GetContainerStats } from '../container/container-stats.js';
 import { GetContainerStatus } from '../container/container-status.js';
 import { CreateContainer } from '../container/create-container.js';
+import { Exec } from '../container/exec.js';
 import { ExecSync } from '../container/exec-sync.js';
 import { GetContainerEvents } from '../container/get-container-events.js';
 import { ListContainerStats } from '../container/list-container-stats.js';
@@ -28,6 +30,7 @@ import { ListPodSandboxStats } from '../sandbox/list-pod-sandbox-stats.js';
 import { ListPodSandbox } from '../sandbox/list-pod-sandbox.js';
 import { GetPodSandboxStats } from '../sandbox/pod-sandbox-stats.js';
 import { GetPodSandboxStatus } from '../sandbox/pod-sandbox-status.js';
+import { PortForward } from '../sandbox/port-forward.js';
 import { RemovePodSandbox } from '../sandbox/remove-pod-sandbox.js';
 import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
 import { StopPodSandbox } from '../sandbox/stop-pod-sandbox.js';
@@ -55,7 +58,7 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     listPodSandbox: root.resolve(ListPodSandbox).handle,
     streamPodSandboxes: root.resolve(StreamPodSandboxes).handle,
     updatePodSandboxResources: root.resolve(UpdatePodSandboxResources).handle,
-    portForward: unimplemented('PortForward'),
+    portForward: root.resolve(PortForward).handle,
 
     createContainer: root.resolve(CreateContainer).handle,
     startContainer: root.resolve(StartContainer).handle,
@@ -67,8 +70,8 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     updateContainerResources: root.resolve(UpdateContainerResources).handle,
     reopenContainerLog: root.resolve(ReopenContainerLog).handle,
     execSync: root.resolve(ExecSync).handle,
-    exec: unimplemented('Exec'),
-    attach: unimplemented('Attach'),
+    exec: root.resolve(Exec).handle,
+    attach: root.resolve(Attach).handle,
 
     containerStats: root.resolve(GetContainerStats).handle,
     listContainerStats: root.resolve(ListContainerStats).handle,

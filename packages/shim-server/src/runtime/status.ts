@@ -7,6 +7,7 @@ import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
 import { verboseJson } from '../grpc/verbose-json.js';
 import type { NodeFacts } from '../spec/index.js';
+import type { StreamServer } from '../streaming/index.js';
 import { Token } from '../tokens.js';
 import { RuntimeHandlers } from './runtime-handlers.js';
 
@@ -24,12 +25,13 @@ export class RuntimeStatus {
     @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+    @inject(Token.StreamServer) private readonly streams: StreamServer,
   ) {}
 
   readonly handle: UnaryCall<StatusRequest, StatusResponse> = async ({ verbose }) => {
     const conditions = await Promise.all([this.runtimeReady(), this.networkReady()]);
     return {
-      status: { conditions },
+      status: { conditions: [...conditions, ...this.streamingLost()] },
       info: verbose ? this.info() : {},
       runtimeHandlers: this.handlers.listed().map((name) => ({ name, features: undefined })),
       features: undefined,
@@ -57,6 +59,12 @@ export class RuntimeStatus {
     }
   }
 
+  /** Said only while exec, attach and port-forward do not work: it is no condition that the kubelet asks for. */
+  private streamingLost(): RuntimeCondition[] {
+    const { listening, address, port, error = '' } = this.streams.state;
+    return listening ? [] : [notReady('StreamingReady', 'ListenerLost', `${address} port ${port}: ${error}`)];
+  }
+
   private info(): Record<string, string> {
     const state = this.network.current();
     return {
@@ -71,6 +79,7 @@ export class RuntimeStatus {
         binDirs: this.config.cni.binDirs,
         networks: state.lists?.map(({ name, file, cniVersion }) => ({ name, file, cniVersion })) ?? [],
       }),
+      streaming: verboseJson(this.streams.state),
       node: verboseJson(this.node),
     };
   }

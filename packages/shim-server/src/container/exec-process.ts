@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  decodeSpec,
+  encodeProcess,
+  isTaskGone,
+  TaskIo,
+  type Containerd,
+  type OutputReader,
+  type OutputSink,
+  type SpecProcess,
+  type StdinWriter,
+} from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
+import { inject, Lifecycle, scoped } from 'tsyringe';
+import { failedPrecondition } from '../errors.js';
+import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
+import type { Layout } from '../state/layout.js';
+import { Rollback } from '../steps/rollback.js';
+import type { Steps } from '../steps/steps.js';
+import { together } from '../steps/together.js';
+import { Token } from '../tokens.js';
+
+export interface ExecProcessRequest {
+  readonly containerId: string;
+  readonly cmd: readonly string[];
+  readonly stdin: boolean;
+  readonly tty: boolean;
+  /** The terminal's size when it is made, in characters. */
+  readonly size?: { readonly width: number; readonly height: number };
+  /** Gets all output; of a terminal there is only stdout. */
+  readonly sink: (name: 'stdout' | 'stderr') => OutputSink;
+}
+
+/** A command that runs in a container. */
+export interface RunningExec {
+  readonly execId: string;
+  readonly stdin: StdinWriter | undefined;
+  readonly readers: readonly OutputReader[];
+  /** @throws the signal's reason when it aborts */
+  exit(signal: AbortSignal): Promise<ProcessExit>;
+}
+
+/** What a command leaves. The FIFOs go apart from the process: they are not needed to delete it, and go also when that fails. */
+export class ExecUndo {
+  readonly process: Rollback;
+  readonly io: Rollback;
+
+  constructor(log: Logger) {
+    this.process = new Rollback(log);
+    this.io = new Rollback(log);
+  }
+
+  /** Kills the command where it still runs, and takes everything back. */
+  async run(): Promise<void> {
+    await Promise.all([this.process.run(), this.io.run()]);
+  }
+}
+
+/** Runs commands in containers: their own process with other arguments, on FIFOs of its own. */
+@scoped(Lifecycle.ContainerScoped)
+export class ExecProcesses {
+  constructor(
+    @inject(Token.Layout) private readonly layout: Layout,
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
+  ) {}
+
+  /** @param undo gets what is to be taken back, also after a failure */
+  async start(request: ExecProcessRequest, steps: Steps, undo: ExecUndo, signal: AbortSignal): Promise<RunningExec> {
+    const { containerId } = request;
+    const { tasks } = this.containerd;
+    const execId = randomBytes(16).toString('hex');
+    const [process, io] = await together(
+      steps.do('read the process of the container', () => this.process(request, signal)),
+      steps.do('open the FIFOs', () => this.openIo(request, execId, undo.io)),
+    );
+    await steps.do('create the exec process', async () => {
+      undo.process.add('delete the exec process', (ending) => this.delete(containerId, execId, ending));
+      await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
+    });
+    await steps.do('start the exec process', () => tasks.start(containerId, execId, { signal }));
+    return {
+      execId,
+      stdin: io.stdin,
+      readers: io.readers,
+      exit: (waiting) => this.processEnd.of(containerId, { execId, signal: waiting }),
+    };
+  }
+
+  /** The container's own process with another command: its user, environment, directory, capabilities. */
+  private async process({ containerId, cmd, tty, size }: ExecProcessRequest, signal: AbortSignal): Promise<SpecProcess> {
+    const record = await this.containerd.containers.get(containerId, { signal });
+    const process = record.spec === undefined ? undefined : decodeSpec(record.spec).process;
+    if (process === undefined) throw failedPrecondition(`container ${containerId} has no runtime spec`);
+    const { consoleSize: _, ...rest } = process;
+    return {
+      ...rest,
+      args: [...cmd],
+      terminal: tty,
+      ...(tty ? { env: withTerm(process.env ?? []) } : {}),
+      ...(tty && size !== undefined ? { consoleSize: { ...size } } : {}),
+    };
+  }
+
+  private async openIo({ containerId, stdin, tty, sink }: ExecProcessRequest, execId: string, undo: Rollback) {
+    const io = await TaskIo.create(this.layout.execIo(containerId, execId), { stdin, terminal: tty });
+    undo.add('remove the FIFOs', () => io.remove());
+    const readers: OutputReader[] = [];
+    undo.add('stop reading', () => {
+      for (const reader of readers) reader.close();
+      return Promise.resolve();
+    });
+    for (const name of tty ? (['stdout'] as const) : (['stdout', 'stderr'] as const)) readers.push(io.openOutput(name, sink(name)));
+    const writer = stdin ? io.openStdin() : undefined;
+    undo.add('close standard input', () => {
+      writer?.destroy();
+      return Promise.resolve();
+    });
+    return { streams: { ...io.paths, terminal: tty }, readers, stdin: writer };
+  }
+
+  /** Kills it where it still runs. */
+  private async delete(containerId: string, execId: string, signal: AbortSignal): Promise<void> {
+    const { tasks } = this.containerd;
+    for (let ms = 10; ; ms = Math.min(ms * 2, 1_000)) {
+      try {
+        await tasks.deleteProcess(containerId, execId, { signal });
+        return;
+      } catch (error) {
+        if (isTaskGone(error)) return;
+        signal.throwIfAborted();
+      }
+      await tasks.kill(containerId, { signal: 9, execId }, { signal }).catch(() => undefined);
+      await pause(ms, undefined, { signal });
+    }
+  }
+}
+
+/** Programs on a terminal want to know which. */
+function withTerm(env: readonly string[]): string[] {
+  return env.some((variable) => variable.startsWith('TERM=')) ? [...env] : [...env, 'TERM=xterm'];
+}
