@@ -33,13 +33,12 @@ export class ExecSync {
     const undo = new ExecUndo(log);
     const limit = new TimeLimit(request.timeout, signal);
     try {
-      const response = await this.run(container.id, request.cmd, limit.signal, undo, log);
-      await undo.run();
-      return response;
+      return await this.run(container.id, request.cmd, limit.signal, undo, log);
     } catch (error) {
-      // A hung shim answers its caller in time; what is to be taken back waits for the shim.
-      void undo.run();
       throw limit.passed() ? limit.error(error) : error;
+    } finally {
+      // Behind the answer: a hung shim, or one whose process left a child that holds the streams, takes seconds to delete it.
+      void undo.run();
     }
   };
 

@@ -157,6 +157,30 @@ await t.test('all problems are reported, each with its own source', async (t) =>
   );
 });
 
+await t.test('a file that cannot be read or parsed does not hide what is wrong in others', async (t) => {
+  const dir = t.testdir({
+    'c.toml': 'log_levl = "info"',
+    'c.d': { '10.toml': 'a = \n', '20.toml': '[cni]\nmax_conf_num = "x"', '30.toml': {} },
+  });
+  const error = await loadConfig({ path: join(dir, 'c.toml'), overrides: [{ flag: '--listen', key: 'listen', value: 'x' }] }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  t.match(error, { name: 'ConfigError' });
+  const { problems } = error as ConfigError;
+  t.same(
+    problems.map(({ source, key }) => [source.replace(dir, ''), key]),
+    [
+      ['/c.toml', 'log_levl'],
+      ['/c.d/10.toml', undefined],
+      ['/c.d/20.toml', 'cni.max_conf_num'],
+      ['/c.d/30.toml', undefined],
+      ['--listen', 'listen'],
+    ],
+  );
+  t.match(problems[1]?.message, /^line 1, column 5: /);
+});
+
 await t.test('durations and sizes', async (t) => {
   const cases: [string, number][] = [
     ['1h30m', 5_400_000],
