@@ -33,7 +33,27 @@ type AnyCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown,
 const ID_FIELDS = ['podSandboxId', 'containerId'] as const;
 
 /** Calls that answer every second of a node's life: they are logged at trace level. */
-const POLLED = new Set(['Version', 'Status', 'ListPodSandbox', 'ListContainers', 'ListImages', 'ImageFsInfo', 'RuntimeConfig']);
+const POLLED = new Set([
+  'Version',
+  'Status',
+  'RuntimeConfig',
+  'ListPodSandbox',
+  'StreamPodSandboxes',
+  'ListContainers',
+  'StreamContainers',
+  'ListImages',
+  'StreamImages',
+  'ImageFsInfo',
+  'ListContainerStats',
+  'StreamContainerStats',
+  'ListPodSandboxStats',
+  'StreamPodSandboxStats',
+  'ListPodSandboxMetrics',
+  'StreamPodSandboxMetrics',
+]);
+
+/** What a caller may run into without anything being wrong here. */
+const UNREMARKABLE = new Set([status.NOT_FOUND, status.UNIMPLEMENTED, status.CANCELLED]);
 
 /** How many calls are under way, so that a shutdown can wait for them. */
 export class CallsUnderWay {
@@ -134,7 +154,7 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
     end: () => callLog[POLLED.has(name) ? 'trace' : 'debug']({ milliseconds: milliseconds() }, 'ok'),
     fail: (error: unknown) => {
       const { code, message } = toStatus(error);
-      callLog[code === status.NOT_FOUND || code === status.UNIMPLEMENTED ? 'debug' : 'warn'](
+      callLog[UNREMARKABLE.has(code) ? 'debug' : 'warn'](
         { code: status[code], error: message, milliseconds: milliseconds() },
         'failed',
       );

@@ -14,6 +14,8 @@ const PATIENCE_MS = 2_000;
 const MEASURED_AT_ONCE = 4;
 
 interface Layer {
+  /** It cannot change any more. */
+  final?: boolean;
   latest?: FilesystemUsage;
   /** When `latest` was measured, in milliseconds of the monotonic clock. */
   measuredAt: number;
@@ -37,13 +39,16 @@ export class WritableLayers {
     return this.report.snapshotter.root ?? this.config.rootDir;
   }
 
-  /** Absent while nothing is known. */
-  async of(containerId: string): Promise<FilesystemUsage | undefined> {
+  /**
+   * Absent while nothing is known.
+   * @param ended the container has: its layer is measured once more and never again.
+   */
+  async of(containerId: string, ended: boolean): Promise<FilesystemUsage | undefined> {
     const layer = this.layers.get(containerId) ?? { measuredAt: Number.NEGATIVE_INFINITY };
     this.layers.set(containerId, layer);
-    if (performance.now() - layer.measuredAt < MAX_AGE_MS) return layer.latest;
+    if (layer.final === true || performance.now() - layer.measuredAt < MAX_AGE_MS) return layer.latest;
     layer.underWay ??= this.slots
-      .run(undefined, () => this.measure(containerId, layer))
+      .run(undefined, () => this.measure(containerId, layer, ended))
       // A layer that is not there (yet), or a containerd that does not answer, must not fail a list.
       .catch(() => undefined)
       .finally(() => delete layer.underWay);
@@ -58,7 +63,7 @@ export class WritableLayers {
     this.layers.delete(containerId);
   }
 
-  private async measure(containerId: string, layer: Layer): Promise<void> {
+  private async measure(containerId: string, layer: Layer, ended: boolean): Promise<void> {
     const { size, inodes } = await this.containerd.snapshots.usage(this.config.containerd.snapshotter, containerId);
     layer.latest = {
       timestamp: unixNanos(),
@@ -67,5 +72,6 @@ export class WritableLayers {
       inodesUsed: { value: inodes },
     };
     layer.measuredAt = performance.now();
+    layer.final = ended;
   }
 }

@@ -103,7 +103,7 @@ export class ContainerMetricsReader {
 
   private async addFileSystem(list: MetricList, container: ContainerRecord, { fileSystem }: NodeFigures): Promise<void> {
     if (fileSystem === undefined) return;
-    const layer = await this.layers.of(container.id);
+    const layer = await this.layers.of(container.id, false);
     const device = [fileSystem.device];
     list.add('container_fs_usage_bytes', layer?.usedBytes?.value, device, layer?.timestamp);
     list.add('container_fs_limit_bytes', fileSystem.size, device);
