@@ -4,12 +4,14 @@
 //
 //   node examples/cni-attach.mjs [plugin directory]        default: $CRIQUET_CNI_BIN_DIR, /opt/cni/bin, /usr/lib/cni
 //
-// In a project of your own the import is '@criquet/network-cni'.
+// In a project of your own, import '@criquet/network-cni' instead of using load().
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Cni, CniError, NetnsThread, kubernetesCniArgs, parseConfigList, podIps } from '../packages/network-cni/dist/src/index.js';
+import { load } from './load.mjs';
+
+const { Cni, CniError, NetnsThread, kubernetesCniArgs, parseConfigList, podIps } = await load('network-cni');
 
 const binDirs = [process.argv[2], process.env.CRIQUET_CNI_BIN_DIR, '/opt/cni/bin', '/usr/lib/cni'].filter(Boolean);
 const dir = await mkdtemp(join(tmpdir(), 'cni-attach-'));

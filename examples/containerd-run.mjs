@@ -4,20 +4,16 @@
 //
 //   sudo node examples/containerd-run.mjs docker.io/library/busybox:1.36 -- sh -c 'echo hello from $(hostname)'
 //
-// Needs containerd 2.1 or newer and root. Build the package first: pnpm install && pnpm exec tsc -b packages/runtime-containerd
+// Needs containerd 2.1 or newer, root and a build (`pnpm install && pnpm build`).
+// In a project of your own, import '@criquet/runtime-containerd' instead of using load().
 
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import {
-  checkContainerd,
-  connectContainerd,
-  encodeSpec,
-  isTaskGone,
-  resolveImage,
-  TaskIo,
-} from '../packages/runtime-containerd/dist/src/index.js';
+import { load } from './load.mjs';
+
+const { checkContainerd, connectContainerd, encodeSpec, isTaskGone, resolveImage, TaskIo } = await load('runtime-containerd');
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

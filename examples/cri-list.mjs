@@ -3,8 +3,10 @@
 //   node examples/cri-list.mjs [unix:///run/criquet/criquet.sock]
 //
 // Without an argument: CONTAINER_RUNTIME_ENDPOINT, as crictl does. Needs a build (`pnpm build`).
-// In a project of your own the import is '@criquet/cri-api'.
-import { connectCri, ContainerState, CriCallError, PodSandboxState } from '../packages/cri-api/dist/src/index.js';
+// In a project of your own, import '@criquet/cri-api' instead of using load().
+import { load } from './load.mjs';
+
+const { connectCri, ContainerState, CriCallError, PodSandboxState } = await load('cri-api');
 
 const endpoint = process.argv[2] ?? process.env.CONTAINER_RUNTIME_ENDPOINT ?? 'unix:///run/criquet/criquet.sock';
 

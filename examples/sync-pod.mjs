@@ -3,10 +3,12 @@
 //   node examples/sync-pod.mjs examples/hello.yaml [unix:///run/criquet/criquet.sock]
 //
 // Without an endpoint: CONTAINER_RUNTIME_ENDPOINT, as crictl does. Needs root, for the volumes of pods, and a build (`pnpm build`).
-// In a project of your own the imports are '@criquet/cri-api' and '@criquet/pod-sync'.
+// In a project of your own, import '@criquet/cri-api' and '@criquet/pod-sync' instead of using load().
 import { readFile } from 'node:fs/promises';
-import { connectCri } from '../packages/cri-api/dist/src/index.js';
-import { formatProblem, ManifestError, parseManifest, PodSync, STEPS } from '../packages/pod-sync/dist/src/index.js';
+import { load } from './load.mjs';
+
+const { connectCri } = await load('cri-api');
+const { formatProblem, ManifestError, parseManifest, PodSync, STEPS } = await load('pod-sync');
 
 const [file, endpoint = process.env.CONTAINER_RUNTIME_ENDPOINT ?? 'unix:///run/criquet/criquet.sock'] = process.argv.slice(2);
 if (file === undefined) {
@@ -45,7 +47,7 @@ try {
   console.log(end === undefined ? 'interrupted' : `${namespace}/${name} has ended: ${end.phase}`);
   await pods.remove(`${namespace}/${name}`, { force: true });
 } catch (error) {
-  console.error(error instanceof ManifestError ? `not a manifest that can be run:\n${error.message}` : error);
+  console.error(error instanceof ManifestError ? `not a manifest that can be run:\n${error.message}` : error.message);
   process.exitCode = 1;
 } finally {
   cri.close();

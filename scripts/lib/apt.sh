@@ -15,6 +15,7 @@ os_release() { # FIELD
 apt_own_archive() {
   local codename
   codename=$(os_release VERSION_CODENAME)
+  # shellcheck disable=SC2016
   apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v codename="$codename" '$2 == codename || index($2, codename "-") == 1' | sort -u
 }

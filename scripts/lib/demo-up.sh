@@ -127,6 +127,7 @@ print_commands() {
   curl http://$ip:8080/
 TEXT
   if command -v crictl >/dev/null; then
+    # shellcheck disable=SC2016
     printf '\n  With crictl: crictl pods; crictl ps; crictl images; crictl exec -s "$(crictl ps -q --name web)" ps\n'
   else
     printf '\n  With crictl, where it is installed: crictl pods; crictl ps; crictl images; crictl exec -s CONTAINER ps\n'

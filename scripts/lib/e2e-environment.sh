@@ -6,7 +6,7 @@ for part in say cache apt containerd pod-tools registry image-packages build-too
   # shellcheck disable=SC1090
   . "${BASH_SOURCE[0]%/*}/$part.sh"
 done
-# shellcheck source=../versions.env
+# shellcheck source=scripts/versions.env
 . "${BASH_SOURCE[0]%/*}/../versions.env"
 
 provide_e2e_environment() {

@@ -17,8 +17,8 @@ processes_of() { # DIRECTORY
 }
 
 sweep_processes() { # DIRECTORY
-  local pids round
-  for round in 1 2 3 4 5; do
+  local pids _
+  for _ in 1 2 3 4 5; do
     pids=$(processes_of "$1")
     [ -n "$pids" ] || return 0
     # shellcheck disable=SC2086

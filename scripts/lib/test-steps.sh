@@ -45,7 +45,7 @@ tap_suite() { # NAME DIRECTORY SECONDS TAP_ARGUMENTS...
 run_tap() { # DIRECTORY SECONDS ARGUMENTS...
   local directory=$1 limit=$2
   shift 2
-  cd "$directory"
+  cd "$directory" || return
   timeout --kill-after=30 "$limit" "$OLDPWD/node_modules/.bin/tap" --reporter=tap "$@"
 }
 

@@ -62,7 +62,20 @@ export async function reservedAddresses(network: PodNetwork): Promise<string[]> 
 /** Takes away what CNI plugins leave by design: the bridge, and portmap's own empty chains where no rule is left in them. */
 export async function removePodNetwork(network: PodNetwork): Promise<void> {
   await tryRun('ip', ['link', 'delete', network.bridge]);
+  await removeMasquerading(network);
   await removeEmptyPortmapChains();
+}
+
+/** Deletes masquerading rules that name the network, and their chains. */
+export async function removeMasquerading(network: PodNetwork): Promise<void> {
+  const { stdout } = await tryRun('iptables-save', ['-t', 'nat']);
+  for (const rule of stdout.split('\n').filter((line) => line.startsWith('-A POSTROUTING ') && line.includes(network.name))) {
+    const chain = / -j (CNI-[0-9a-f]+)/.exec(rule)?.[1];
+    if (chain === undefined) continue;
+    for (const args of [ruleArguments(rule.replace(/^-A /, '-D ')), ['-F', chain], ['-X', chain]]) {
+      await tryRun('iptables', ['-t', 'nat', '-w', '5', ...args]);
+    }
+  }
 }
 
 /** portmap makes these chains once and never removes them; the order is that of their references. */
@@ -86,8 +99,9 @@ async function removeEmptyPortmapChains(): Promise<void> {
   }
 }
 
+/** Splits a rule as iptables-save prints it: words, and strings in quotes with escaped quotes inside. */
 function ruleArguments(rule: string): string[] {
-  return (rule.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replace(/^"|"$/g, ''));
+  return (rule.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? []).map((word) => word.replace(/^"|"$/g, '').replaceAll('\\"', '"'));
 }
 
 async function freeSubnet(tag: string): Promise<string> {

@@ -1,21 +1,23 @@
 import { CriCallError } from '@criquet/cri-api';
-import { status } from '@grpc/grpc-js';
 import { Command, CommanderError } from 'commander';
 import { write, type CommandContext } from './command-context.js';
 import { addConfigCommand } from './config/config-command.js';
 import { exitCodeOf, ExitCode } from './exit-code.js';
+import { OWN_VERSION } from './own-version.js';
 import { addPodCommand } from './pod/pod-command.js';
 import { addServeCommand } from './serve/serve-command.js';
 import { addVersionCommand } from './version-command.js';
 
 const EXIT_CODES = `
 Exit codes: 0 done, 1 a call failed, 2 wrong usage, configuration or manifest, 3 no such pod or container,
-4 time ran out, 5 the pod failed, 130 interrupted. \`pod exec\` exits with its command's code.`;
+4 time ran out, 5 the pod failed, 130 interrupted. \`pod exec\` exits with its command's code, with 127 when there is no such
+command and with 126 when it cannot be run.`;
 
 /** Builds the command. */
 export function createProgram(context: CommandContext): Command {
   const program = new Command('criquet')
     .description('A CRI runtime on containerd and CNI, and pods from manifests on any CRI runtime')
+    .version(`criquet ${OWN_VERSION}`)
     .addHelpText('after', EXIT_CODES)
     .enablePositionalOptions()
     .exitOverride()
@@ -47,9 +49,8 @@ export async function runCommand(words: readonly string[], context: CommandConte
 function messageOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'interrupted';
   if (error instanceof Error && error.name === 'TimeoutError') return 'time ran out (--timeout)';
-  if (error instanceof CriCallError && error.code === status.UNAVAILABLE) {
-    const reason = error.details.replace(/ ?Resolution note: *$/, '');
-    return `${error.call}: the runtime does not answer (${reason}); see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT`;
+  if (error instanceof CriCallError && error.connectionFailed) {
+    return `${error.call}: ${error.details}; see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT`;
   }
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { readFile } from 'node:fs/promises';
 import { write, type CommandContext } from './command-context.js';
 import { formatValue } from './output/format.js';
+import { OWN_VERSION } from './own-version.js';
 import { addClientOptions, type ClientOptions } from './pod/client-options.js';
 
 /** `criquet version`: the command's own and, for a given endpoint, the runtime's. */
 export function addVersionCommand(program: Command, context: CommandContext): void {
   const command = program.command('version').description('print the version; with an endpoint also the runtime behind it');
   addClientOptions(command).action(async (options: ClientOptions) => {
-    const own = { criquet: await ownVersion(), node: process.version };
+    const own = { criquet: OWN_VERSION, node: process.version };
     const endpoint = options.runtimeEndpoint ?? context.env.CONTAINER_RUNTIME_ENDPOINT;
     const runtime = endpoint === undefined ? undefined : await runtimeVersion(endpoint, options, context);
     const version = { ...own, ...(runtime === undefined ? {} : { runtime }) };
@@ -17,11 +17,6 @@ export function addVersionCommand(program: Command, context: CommandContext): vo
     if (runtime !== undefined) lines.push(`runtime ${runtime.name} ${runtime.version}, CRI ${runtime.apiVersion}`);
     await write(context.stdout, `${lines.join('\n')}\n`);
   });
-}
-
-async function ownVersion(): Promise<string> {
-  const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
-  return manifest.version;
 }
 
 async function runtimeVersion(endpoint: string, options: ClientOptions, context: CommandContext) {

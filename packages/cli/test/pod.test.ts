@@ -68,6 +68,8 @@ await t.test('a wrong manifest: exit code 2, every problem with file, line and f
   t.equal(line.connections.length, 0, 'no call was made');
   const missing = await line.run('pod', 'run', join(dir, 'none.yaml'));
   t.match(missing, { code: 2, stderr: `criquet: ${dir}/none.yaml: there is no such file\n` });
+  t.match(await line.run('pod', 'run', dir), { code: 2, stderr: `criquet: ${dir}: is a directory; give the file of one pod\n` });
+  t.match(await line.run('pod', 'run', join(dir, 'p.yaml', 'x')), { code: 2, stderr: /p\.yaml\/x: cannot be read: ENOTDIR/ });
 });
 
 await t.test('warnings', async (t) => {
@@ -163,13 +165,17 @@ await t.test('endpoint: flag before or after the subcommand, environment, defaul
   });
 });
 
-await t.test('a runtime that does not answer', async (t) => {
+await t.test('a runtime that cannot be reached, and one that cannot reach containerd', async (t) => {
   const line = new CommandLine(t.testdir({}));
-  line.cri.failNext('ListPodSandbox', new CriCallError('ListPodSandbox', 14, 'connect ENOENT /x.sock. Resolution note: '));
+  const away = 'cannot reach the runtime at /x.sock: ENOENT';
+  line.cri.failNext('ListPodSandbox', new CriCallError('ListPodSandbox', 14, away, { connectionFailed: true }), 1);
   t.match(await line.run('pod', 'ps'), {
     code: 1,
-    stderr: 'criquet: ListPodSandbox: the runtime does not answer (connect ENOENT /x.sock.); see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT\n',
+    stderr: `criquet: ListPodSandbox: ${away}; see --runtime-endpoint and CONTAINER_RUNTIME_ENDPOINT\n`,
   });
+  const behind = 'containerd containers.list: cannot reach containerd at /c.sock: ECONNREFUSED';
+  line.cri.failNext('ListPodSandbox', new CriCallError('ListPodSandbox', 14, behind), 1);
+  t.match(await line.run('pod', 'ps'), { code: 1, stderr: `criquet: ListPodSandbox: UNAVAILABLE: ${behind}\n` }, 'the endpoint is right');
   const bad = new CommandLine(t.testdir({}), {
     connect: () => {
       throw new Error('CRI endpoint "tcp://x": expected unix:///absolute/path.sock');
@@ -207,6 +213,35 @@ await t.test('exec: streams, exit code, usage', async (t) => {
   line.cri.failNext('ExecSync', new CriCallError('ExecSync', 4, 'took too long'));
   t.equal((await line.run('pod', 'exec', '--timeout', '1s', 'p', '--', 'sleep')).code, 4);
   t.equal(line.cri.calls.findLast(({ call }) => call === 'ExecSync')?.request.timeout, 1n);
+});
+
+await t.test('exec of what cannot be run: 127 and 126 as of a shell, and what the runtime said', async (t) => {
+  const { line } = await withPod(t);
+  // How runc and crun word it, as containerd, CRI-O and criquet pass it on.
+  const cases: [details: string, code: number][] = [
+    ['OCI runtime exec failed: exec failed: unable to start container process: exec: "nosuch": executable file not found in $PATH', 127],
+    ['OCI runtime exec failed: exec failed: unable to start container process: exec: "/nosuch": stat /nosuch: no such file or directory', 127],
+    ['executable file `nosuch` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command that was not found', 127],
+    ['OCI runtime exec failed: exec failed: unable to start container process: exec: "/etc/passwd": permission denied', 126],
+    ['OCI runtime exec failed: exec failed: unable to start container process: exec: "/etc": is a directory', 126],
+    ['exec: "/notes": exec format error', 126],
+    ['open /var/lib/x/config.json: no such file or directory', 1],
+  ];
+  for (const [details, code] of cases) {
+    line.cri.failNext('ExecSync', new CriCallError('ExecSync', 2, details), 1);
+    t.same(await line.run('pod', 'exec', 'p', '--', 'nosuch'), { code, stdout: '', stderr: `criquet: ExecSync: UNKNOWN: ${details}\n` });
+  }
+});
+
+await t.test('exec says when its output may be cut', async (t) => {
+  const { line } = await withPod(t);
+  const MiB = 2 ** 20;
+  line.cri.exec = () => ({ stdout: Buffer.alloc(15 * MiB - 1, 'o'), stderr: Buffer.from('e'), exitCode: 0 });
+  const full = await line.run('pod', 'exec', 'p', '--', 'cat');
+  t.equal(full.stdout.length, 15 * MiB - 1);
+  t.match(full, { code: 0, stderr: /^ecriquet: warning: the output has 15 MiB, .* it may be incomplete\n$/ });
+  line.cri.exec = () => ({ stdout: Buffer.alloc(15 * MiB - 1, 'o'), stderr: Buffer.alloc(0), exitCode: 0 });
+  t.equal((await line.run('pod', 'exec', 'p', '--', 'cat')).stderr, '');
 });
 
 await t.test('logs', async (t) => {
@@ -263,6 +298,18 @@ await t.test('stop and rm', async (t) => {
   await line.run('pod', 'run', '-q', '-');
   t.equal((await line.run('pod', 'rm', '--all', '--force', '-q')).code, 0);
   t.equal(line.cri.sandboxes.size, 0);
+});
+
+await t.test('rm takes a pod that ps shows as Completed or Error', async (t) => {
+  for (const [exitCode, word] of [[0, 'Completed'], [1, 'Error']] as const) {
+    const dir = t.testdir({ 'p.yaml': manifestText('restartPolicy: Never\ncontainers: [{name: a, image: x}]') });
+    const line = new CommandLine(dir);
+    line.cri.behaviour.set('a', { exitCode });
+    await line.run('pod', 'run', '-q', join(dir, 'p.yaml'));
+    t.match((await line.run('pod', 'ps')).stdout, new RegExp(`p +0/1 +${word} `));
+    t.same(await line.run('pod', 'rm', '-q', 'p'), { code: 0, stdout: '', stderr: '' });
+    t.equal(line.cri.sandboxes.size, 0);
+  }
 });
 
 await t.test('a file that changes is synced: only what changed is started anew', async (t) => {

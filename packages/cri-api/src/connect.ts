@@ -6,7 +6,10 @@ import {
   type MethodDefinition,
   type ServiceDefinition,
   type ServiceError,
+  status,
 } from '@grpc/grpc-js';
+import { setMaxListeners } from 'node:events';
+import { connectionFailure } from './connection-failure.js';
 import { CriCallError } from './cri-call-error.js';
 import type { CriCallOptions, CriClient, ImageCalls, RuntimeCalls } from './cri-client.js';
 import { ImageServiceService, RuntimeServiceService, type MessageFns } from './gen/runtime/v1/api.js';
@@ -38,8 +41,8 @@ export function connectCri(options: CriConnectOptions): CriConnection {
   const image =
     options.imageEndpoint === undefined || options.imageEndpoint === options.endpoint ? runtime : open(options.imageEndpoint);
   const close = () => {
-    runtime.close();
-    image.close();
+    runtime.client.close();
+    image.client.close();
   };
   return {
     runtime: calls<RuntimeCalls>(runtime, RuntimeServiceService),
@@ -49,12 +52,18 @@ export function connectCri(options: CriConnectOptions): CriConnection {
   };
 }
 
-function open(endpoint: string): Client {
+/** A gRPC client and where it connects to. */
+interface Endpoint {
+  readonly client: Client;
+  readonly path: string;
+}
+
+function open(endpoint: string): Endpoint {
   const path = endpoint.startsWith('unix://') ? endpoint.slice('unix://'.length) : endpoint;
   if (!path.startsWith('/')) {
     throw new Error(`CRI endpoint ${JSON.stringify(endpoint)}: expected unix:///absolute/path.sock`);
   }
-  return new Client(`unix://${path}`, credentials.createInsecure(), {
+  const client = new Client(`unix://${path}`, credentials.createInsecure(), {
     'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
     'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
     // A unix socket has no host name; some servers insist on a valid authority.
@@ -62,17 +71,18 @@ function open(endpoint: string): Client {
     // Two clients of one endpoint do not share a channel, so that closing one leaves the other.
     'grpc.use_local_subchannel_pool': 1,
   });
+  return { client, path };
 }
 
-function calls<T>(client: Client, service: ServiceDefinition): T {
+function calls<T>(endpoint: Endpoint, service: ServiceDefinition): T {
   const entries = Object.entries(service).map(([name, method]) => [
     name,
-    method.responseStream ? serverStream(client, method) : unary(client, method),
+    method.responseStream ? serverStream(endpoint, method) : unary(endpoint, method),
   ]);
   return Object.fromEntries(entries) as T;
 }
 
-function unary(client: Client, method: MethodDefinition<object, object>) {
+function unary({ client, path }: Endpoint, method: MethodDefinition<object, object>) {
   const complete = completer(method);
   return (request: object, options: CriCallOptions = {}) =>
     new Promise<object>((resolve, reject) => {
@@ -85,7 +95,7 @@ function unary(client: Client, method: MethodDefinition<object, object>) {
         grpcOptions(options),
         (error, response) => {
           detach();
-          if (error) reject(callError(method, error));
+          if (error) reject(callError(method, path, error));
           else resolve(response as object);
         },
       );
@@ -93,7 +103,7 @@ function unary(client: Client, method: MethodDefinition<object, object>) {
     });
 }
 
-function serverStream(client: Client, method: MethodDefinition<object, object>) {
+function serverStream({ client, path }: Endpoint, method: MethodDefinition<object, object>) {
   const complete = completer(method);
   return async function* (request: object, options: CriCallOptions = {}): AsyncIterable<object> {
     const call = client.makeServerStreamRequest(
@@ -108,7 +118,7 @@ function serverStream(client: Client, method: MethodDefinition<object, object>) 
     try {
       yield* call as AsyncIterable<object>;
     } catch (error) {
-      throw callError(method, error as ServiceError);
+      throw callError(method, path, error as ServiceError);
     } finally {
       detach();
       call.cancel();
@@ -136,10 +146,14 @@ function cancelOn(signal: AbortSignal | undefined, call: { cancel(): void }): ()
   if (signal === undefined) return () => undefined;
   const cancel = () => call.cancel();
   if (signal.aborted) queueMicrotask(cancel);
+  // One signal may bound any number of calls at once; each takes its listener back when it ends, so that many are no leak.
+  setMaxListeners(0, signal);
   signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
 }
 
-function callError(method: MethodDefinition<object, object>, error: ServiceError): CriCallError {
-  return new CriCallError(callName(method), error.code, error.details, { cause: error });
+function callError(method: MethodDefinition<object, object>, path: string, error: ServiceError): CriCallError {
+  const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, path) : undefined;
+  const connectionFailed = failure !== undefined;
+  return new CriCallError(callName(method), error.code, failure ?? error.details, { cause: error, connectionFailed });
 }

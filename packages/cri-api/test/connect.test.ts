@@ -1,5 +1,7 @@
 import { Server, ServerCredentials, status, type ServiceError } from '@grpc/grpc-js';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http2';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -98,9 +100,56 @@ await t.test('a code that nobody knows is shown as a number', async (t) => {
   t.equal(new CriCallError('Version', 99 as status, 'odd').message, 'Version: 99: odd');
 });
 
-await t.test('nobody listens: UNAVAILABLE at the first call', async (t) => {
-  using cri = connectCri({ endpoint: '/nonexistent/cri.sock' });
-  t.equal((await failure(cri.runtime.version({}))).code, status.UNAVAILABLE);
+await t.test('nobody listens: UNAVAILABLE at the first call, in a sentence that names the socket', async (t) => {
+  using cri = connectCri({ endpoint: 'unix:///nonexistent/cri.sock' });
+  const error = await failure(cri.runtime.version({}));
+  t.match(error, { code: status.UNAVAILABLE, connectionFailed: true });
+  t.equal(error.details, 'cannot reach the runtime at /nonexistent/cri.sock: ENOENT');
+  t.equal(error.message, 'Version: UNAVAILABLE: cannot reach the runtime at /nonexistent/cri.sock: ENOENT');
+  using image = connectCri({ endpoint: '/nonexistent/cri.sock', imageEndpoint: '/nonexistent/image.sock' });
+  t.match(await failure(image.image.listImages({})), { details: /\/nonexistent\/image\.sock/ });
+});
+
+await t.test('an answer that says UNAVAILABLE is no failed connection', async (t) => {
+  const { endpoint } = await serve(t, {
+    version: (_call, callback) => callback({ code: status.UNAVAILABLE, details: 'containerd is away' } as ServiceError),
+  });
+  using cri = connectCri({ endpoint });
+  t.match(await failure(cri.runtime.version({})), { code: status.UNAVAILABLE, details: 'containerd is away', connectionFailed: false });
+});
+
+await t.test('a connection that is lost under a call', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'cri-api-'));
+  const path = join(dir, 'cri.sock');
+  const server = createServer();
+  server.on('connection', (socket: Socket) => server.once('stream', () => socket.destroy()));
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  t.teardown(() => {
+    server.close();
+    rmSync(dir, { recursive: true });
+  });
+  using cri = connectCri({ endpoint: path });
+  t.match(await failure(cri.runtime.startContainer({})), {
+    code: status.UNAVAILABLE,
+    details: `the connection to the runtime at ${path} was lost`,
+    connectionFailed: true,
+  });
+});
+
+await t.test('many calls may share one signal', async (t) => {
+  const { endpoint } = await serve(t, { startContainer: () => undefined });
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning.name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  using cri = connectCri({ endpoint });
+  const stop = new AbortController();
+  const calls = Array.from({ length: 20 }, () => failure(cri.runtime.startContainer({}, { signal: stop.signal })));
+  // Warnings are emitted in the next tick.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  stop.abort();
+  t.same(new Set((await Promise.all(calls)).map((error) => error.code)), new Set([status.CANCELLED]));
+  t.same(warnings, []);
 });
 
 await t.test('deadline and cancellation', async (t) => {

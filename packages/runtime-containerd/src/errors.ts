@@ -9,7 +9,7 @@ export class ContainerdError extends Error {
     readonly code: status,
     /** Service and method, for example `containers.get`. */
     readonly call: string,
-    /** containerd's own message, without the code. */
+    /** containerd's own message without the code, or what is wrong with the connection to it. */
     readonly details: string,
     options?: ErrorOptions,
   ) {

@@ -79,7 +79,42 @@ t.test('a restart of containerd: UNAVAILABLE meanwhile, then calls work', async 
 t.test('nobody serves the socket', async (t) => {
   const client = connectContainerd({ address: 'unix:///nonexistent/none.sock', namespace: 'x' });
   t.teardown(() => client.close());
-  t.ok(isUnavailable(await client.version.get().catch((e: unknown) => e)));
+  const error = await client.version.get().catch((e: unknown) => e);
+  t.ok(isUnavailable(error));
+  t.match(error, {
+    call: 'version.version',
+    details: 'cannot reach containerd at /nonexistent/none.sock: ENOENT',
+    message: 'containerd version.version: UNAVAILABLE: cannot reach containerd at /nonexistent/none.sock: ENOENT',
+  });
+});
+
+t.test('a connection that is lost under a call, and an answer that says UNAVAILABLE', async (t) => {
+  const { fake, client } = await fixture(t);
+  fake.control.fail('containers.get', { code: status.UNAVAILABLE, details: 'a shim is away', times: 1 });
+  t.match(await client.containers.get('a').catch((e: unknown) => e), { code: status.UNAVAILABLE, details: 'a shim is away' });
+  const release = fake.control.hang('containers.list');
+  const lost = client.containers.list().catch((e: unknown) => e);
+  await until(() => fake.control.requests('containers.list').length === 1, 'the call');
+  fake.stop();
+  t.match(await lost, { code: status.UNAVAILABLE, details: /^the connection to containerd at \/\S+ was lost$/ });
+  release();
+});
+
+t.test('many calls may share one signal', async (t) => {
+  const { fake, client } = await fixture(t);
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning.name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const release = fake.control.hang('containers.get');
+  const abort = new AbortController();
+  const calls = Array.from({ length: 20 }, () => client.containers.get('a', { signal: abort.signal }).catch((e: unknown) => e));
+  const watches = Array.from({ length: 20 }, () => collect(client.events.subscribe([], { signal: abort.signal })).catch((e: unknown) => e));
+  await until(() => fake.control.requests('containers.get').length === 20, 'the calls');
+  abort.abort();
+  t.ok((await Promise.all([...calls, ...watches])).every(isCancelled));
+  t.same(warnings, []);
+  release();
 });
 
 t.test('only unix sockets', async (t) => {

@@ -50,7 +50,9 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   const node = await readNodeFacts({ cgroupDriver: await cgroupDriver(config) });
   root.register(Token.NodeFacts, { useValue: { ...node, ...replacements.nodeFacts } });
   root.register(Token.NodeRoots, { useValue: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' } });
-  root.register(Token.PauseRoot, { useValue: config.sandboxImage === '' ? await layOutPauseRoot(layout) : '' });
+  const pauseRoot = await layOutPauseRoot(layout);
+  root.register(Token.PauseRoot, { useValue: pauseRoot });
+  root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
   root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });
   root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
   root.register(Token.Cni, {

@@ -1,16 +1,19 @@
 import { checkContainerd, connectContainerd, isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { composeRoot, type Replacements } from './composition-root.js';
 import type { CriquetConfig } from './config/index.js';
 import { ContainerEvents } from './container/container-events.js';
 import { ContainerIo } from './container/container-io.js';
 import { ContainerWatch } from './container/container-watch.js';
-import { CriServer } from './grpc/cri-server.js';
+import { CriServer, requireFreeSocket } from './grpc/cri-server.js';
+import { toStatus } from './grpc/status.js';
 import { imageHandlers, runtimeHandlers } from './grpc/handlers.js';
 import { ImageIndex } from './image/image-index.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
 import { EventStream } from './runtime/event-stream.js';
+import { FifoKeeper } from './runtime/fifo-keeper.js';
 import { OwedWork } from './runtime/owed-work.js';
 import { Recovery } from './recovery/recovery.js';
 import { SandboxWatch } from './sandbox/sandbox-watch.js';
@@ -42,13 +45,19 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const lock = await DaemonLock.take(config.stateDir);
-    undo.push(() => lock.release());
+    await requireFreeSocket(socketPath(config.listen));
+    const stateLock = await DaemonLock.take(join(config.stateDir, 'lock'), `state_dir ${config.stateDir}: another criquet uses it`);
+    undo.push(() => stateLock.release());
     const { address, namespace, callTimeout } = config.containerd;
     const containerd = connectContainerd({ address, namespace, defaultTimeoutMs: callTimeout });
     undo.push(() => containerd.close());
     const report = await whenAnswering(containerd, config);
     refuseCriPlugin(report, namespace);
+    const namespaceLock = await DaemonLock.take(
+      `${socketPath(address)}.criquet-${namespace}.lock`,
+      `containerd at ${address}: another criquet serves its namespace ${namespace}; stop that one, or set containerd.namespace`,
+    );
+    undo.push(() => namespaceLock.release());
 
     const root = await composeRoot({ config, logger, containerd, report, ...(replacements === undefined ? {} : { replacements }) });
     const network = root.resolve(Token.NetworkConfig);
@@ -61,18 +70,23 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     const events = root.resolve(EventStream);
     events.start();
     undo.push(() => events.stop());
-    const server = new CriServer(config.listen.replace(/^unix:\/\//, ''), runtimeHandlers(root), imageHandlers(root), logger);
-    undo.push(() => root.resolve(ContainerIo).suspend());
+    const server = new CriServer(socketPath(config.listen), runtimeHandlers(root), imageHandlers(root), logger);
+    undo.push(async () => {
+      const io = root.resolve(ContainerIo);
+      await root.resolve(FifoKeeper).hold(io.openFifos());
+      await io.suspend();
+    });
     undo.push(() => {
       root.resolve(ContainerWatch).stop();
       root.resolve(SandboxWatch).stop();
       root.resolve(OwedWork).stop();
     });
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
-    await server.listen();
+    await root.resolve(FifoKeeper).release();
     undo.push(() => server.close(DRAIN_MS));
     // Its streams are calls under way that would last for ever.
     undo.push(() => root.resolve(ContainerEvents).stop());
+    await server.listen();
     logger.info({ listen: config.listen, containerd: report.version, namespace }, 'serving');
     return { stop: stopAll };
   } catch (error) {
@@ -81,14 +95,23 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
   }
 }
 
+function socketPath(address: string): string {
+  return address.replace(/^unix:\/\//, '');
+}
+
 /** containerd may still be starting. */
 async function whenAnswering(containerd: Containerd, config: CriquetConfig): Promise<ContainerdReport> {
-  const end = Date.now() + config.containerd.connectTimeout;
+  const { address, connectTimeout } = config.containerd;
+  const end = Date.now() + connectTimeout;
   for (;;) {
     try {
       return await checkContainerd(containerd, { snapshotter: config.containerd.snapshotter }, { timeoutMs: 5_000 });
     } catch (error) {
-      if (!isUnavailable(error) || Date.now() > end) throw error;
+      if (!isUnavailable(error)) throw error;
+      if (Date.now() > end) {
+        const { message } = toStatus(error);
+        throw new Error(`containerd.address ${address}: nobody answered within ${connectTimeout / 1000} s: ${message}`, { cause: error });
+      }
       await pause(RETRY_MS);
     }
   }

@@ -37,6 +37,8 @@ export const Token = {
   Failpoints: token<Failpoints>('Failpoints'),
   /** Path of the laid-out root of the built-in pause. */
   PauseRoot: token<string>('PauseRoot'),
+  /** Path of the pause program in it. */
+  PauseProgram: token<string>('PauseProgram'),
 } as const;
 
 export type Sandboxes = RecordStore<SandboxRecord>;

@@ -6,6 +6,9 @@ import { CommandError, ExitCode } from '../exit-code.js';
 import { OUTPUT_FORMATS, type OutputFormat } from '../output/format.js';
 
 const DEFAULT_ENDPOINT = 'unix:///run/criquet/criquet.sock';
+/** How a pod is named, for the help. */
+export const POD_ARGUMENT = "NAME, NAMESPACE/NAME or the beginning of a sandbox's id or of the pod's uid";
+
 const DEFAULT_TIMEOUT_MS = 120_000;
 
 /** Options of every client command; they may stand before or after the subcommand's name. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { write, type CommandContext } from '../command-context.js';
 import { formatValue } from '../output/format.js';
-import { addClientOptions, openSession, type ClientOptions } from './client-options.js';
+import { addClientOptions, openSession, POD_ARGUMENT, type ClientOptions } from './client-options.js';
 import { podSummary } from './pod-summary.js';
 
 /** `criquet pod inspect POD`. */
@@ -9,7 +9,7 @@ export function addInspectCommand(pod: Command, context: CommandContext): void {
   const command = pod
     .command('inspect')
     .description('print everything that is known of a pod, as JSON unless --output says otherwise')
-    .argument('<POD>', 'NAME, NAMESPACE/NAME or the beginning of an id');
+    .argument('<POD>', POD_ARGUMENT);
   addClientOptions(command).action(async (name: string, _options: object, self: Command) => {
     const options = self.optsWithGlobals<ClientOptions>();
     using session = openSession(options, context);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { LogRecord, PodSync } from '@criquet/pod-sync';
 import { write, type CommandContext } from '../command-context.js';
-import { addClientOptions, openSession, type ClientOptions } from './client-options.js';
+import { addClientOptions, openSession, POD_ARGUMENT, type ClientOptions } from './client-options.js';
 
 interface LogsOptions extends ClientOptions {
   readonly container?: string;
@@ -16,7 +16,7 @@ export function addLogsCommand(pod: Command, context: CommandContext): void {
   const command = pod
     .command('logs')
     .description("print a container's log; standard output and error go where they came from")
-    .argument('<POD>', 'NAME, NAMESPACE/NAME or the beginning of an id')
+    .argument('<POD>', POD_ARGUMENT)
     .option('-c, --container <NAME>', "default: the pod's first container")
     .option('--all-containers', 'of every container, each line after its name')
     .option('-f, --follow', 'go on until the container has ended')

@@ -8,6 +8,8 @@ import { addClientOptions, openSession, type ClientOptions } from './client-opti
 import { podSummary } from './pod-summary.js';
 import { StepPrinter } from './step-printer.js';
 
+const UNREADABLE: Readonly<Record<string, string>> = { ENOENT: 'there is no such file', EISDIR: 'is a directory; give the file of one pod' };
+
 const RUN_TIMEOUT_MS = 300_000;
 
 interface RunOptions extends ClientOptions {
@@ -51,7 +53,7 @@ async function run(file: string, options: RunOptions, context: CommandContext): 
 async function readManifest(file: string, context: CommandContext): Promise<ParsedManifest> {
   const name = file === '-' ? 'standard input' : file;
   const text = await (file === '-' ? context.readStdin() : readFile(file, 'utf8')).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'ENOENT' ? 'there is no such file' : error.message;
+    const reason = (error.code !== undefined && UNREADABLE[error.code]) || `cannot be read: ${error.message}`;
     throw new CommandError(`${name}: ${reason}`, ExitCode.usage, { cause: error });
   });
   return parseManifest(text, name);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { StepPrinter } from './step-printer.js';
 import { write, type CommandContext } from '../command-context.js';
-import { addClientOptions, openSession, type ClientOptions, type Session } from './client-options.js';
+import { addClientOptions, openSession, POD_ARGUMENT, type ClientOptions, type Session } from './client-options.js';
 
 interface StopOptions extends ClientOptions {
   readonly grace?: number;
@@ -9,8 +9,6 @@ interface StopOptions extends ClientOptions {
   readonly all?: boolean;
   readonly quiet?: boolean;
 }
-
-const POD_ARGUMENT = 'NAME, NAMESPACE/NAME or the beginning of an id';
 
 /** `criquet pod stop POD…`. */
 export function addStopCommand(pod: Command, context: CommandContext): void {
@@ -27,7 +25,7 @@ export function addStopCommand(pod: Command, context: CommandContext): void {
 export function addRmCommand(pod: Command, context: CommandContext): void {
   const command = pod
     .command('rm')
-    .description('remove stopped pods with their volumes and logs')
+    .description('remove pods that are stopped or have finished, with their volumes and logs')
     .argument('[POD...]', POD_ARGUMENT)
     .option('-f, --force', 'stop pods that run')
     .option('-a, --all', 'all pods of the endpoint');

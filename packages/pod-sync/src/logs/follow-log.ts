@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { watch } from 'node:fs';
 import { open, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -24,6 +25,8 @@ const POLL_MS = 500;
  */
 export async function* followLog(path: string, options: FollowLogOptions = {}): AsyncGenerator<LogRecord> {
   const { signal } = options;
+  // The logs of many containers may be followed until one signal; each pause takes its listener back, so that many are no leak.
+  if (signal !== undefined) setMaxListeners(0, signal);
   let file = await open(path, 'r');
   const watcher = options.follow === true ? watchFile(path) : undefined;
   let parser = new LogParser();

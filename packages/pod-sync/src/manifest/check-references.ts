@@ -3,47 +3,57 @@ import type { ConfigObject, Container, EnvSource, Manifest, Pod } from './pod.js
 
 type Lists = 'initContainers' | 'containers' | 'ephemeralContainers';
 
-/** Reports what a pod refers to and the file does not give: volumes, containers, ConfigMaps, Secrets and their keys. */
-export function checkReferences(manifest: Manifest, sink: ProblemSink): void {
+/**
+ * Reports what a pod refers to and the file does not give: volumes, containers, ConfigMaps, Secrets and their keys.
+ *
+ * @param complete whether every document could be read; else a missing object may stand in one that could not, and is not reported.
+ */
+export function checkReferences(manifest: Manifest, complete: boolean, sink: ProblemSink): void {
+  const scope = { manifest, complete };
   const { spec } = manifest.pod;
   spec.volumes.forEach(({ source }, index) => {
     if (source.type !== 'configMap' && source.type !== 'secret') return;
     const path = ['spec', 'volumes', index, source.type];
     const keys = source.optional ? [] : (source.items ?? []).map((item) => item.key);
     const nameKey = source.type === 'secret' ? 'secretName' : 'name';
-    checkObject(manifest, source, [...path, nameKey], sink)?.(keys, (at) => [...path, 'items', at, 'key']);
+    checkObject(scope, source, [...path, nameKey], sink)?.(keys, (at) => [...path, 'items', at, 'key'], 'volume');
   });
   spec.imagePullSecrets.forEach((name, index) => {
-    if (manifest.secrets.has(name)) return;
+    if (name === '' || manifest.secrets.has(name)) return;
     sink.warning(['spec', 'imagePullSecrets', index, 'name'], `there is no Secret ${JSON.stringify(name)} in this file`);
   });
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'] satisfies Lists[]) {
-    spec[list].forEach((container, index) => checkContainer(manifest, container, ['spec', list, index], sink));
+    spec[list].forEach((container, index) => checkContainer(scope, container, ['spec', list, index], sink));
   }
 }
 
-function checkContainer(manifest: Manifest, container: Container, path: FieldPath, sink: ProblemSink): void {
-  const { spec } = manifest.pod;
+interface Scope {
+  readonly manifest: Manifest;
+  readonly complete: boolean;
+}
+
+function checkContainer(scope: Scope, container: Container, path: FieldPath, sink: ProblemSink): void {
+  const { pod } = scope.manifest;
   container.volumeMounts.forEach((mount, index) => {
-    if (spec.volumes.some((volume) => volume.name === mount.name)) return;
+    if (mount.name === '' || pod.spec.volumes.some((volume) => volume.name === mount.name)) return;
     sink.error([...path, 'volumeMounts', index, 'name'], `there is no volume ${JSON.stringify(mount.name)} in spec.volumes`);
   });
-  container.env.forEach((variable, index) => checkEnv(manifest, variable.source, [...path, 'env', index, 'valueFrom'], sink));
+  container.env.forEach((variable, index) => checkEnv(scope, variable.source, [...path, 'env', index, 'valueFrom'], sink));
   container.envFrom.forEach((from, index) => {
-    checkObject(manifest, from, [...path, 'envFrom', index, `${from.type}Ref`, 'name'], sink);
+    checkObject(scope, from, [...path, 'envFrom', index, `${from.type}Ref`, 'name'], sink);
   });
   const target = container.targetContainerName;
-  if (target !== undefined && findContainer(manifest.pod, target) === undefined) {
+  if (target !== undefined && findContainer(pod, target) === undefined) {
     sink.error([...path, 'targetContainerName'], `there is no container ${JSON.stringify(target)}`);
   }
 }
 
-function checkEnv(manifest: Manifest, source: EnvSource, path: FieldPath, sink: ProblemSink): void {
+function checkEnv(scope: Scope, source: EnvSource, path: FieldPath, sink: ProblemSink): void {
   if (source.type === 'configMap' || source.type === 'secret') {
     const ref = [...path, `${source.type}KeyRef`];
-    checkObject(manifest, source, [...ref, 'name'], sink)?.([source.key], () => [...ref, 'key']);
+    checkObject(scope, source, [...ref, 'name'], sink)?.([source.key], () => [...ref, 'key'], 'variable');
   }
-  if (source.type === 'resource' && source.containerName !== undefined && findContainer(manifest.pod, source.containerName) === undefined) {
+  if (source.type === 'resource' && source.containerName !== undefined && findContainer(scope.manifest.pod, source.containerName) === undefined) {
     sink.error([...path, 'resourceFieldRef', 'containerName'], `there is no container ${JSON.stringify(source.containerName)}`);
   }
 }
@@ -55,20 +65,22 @@ interface ObjectReference {
 }
 
 /** Reports a missing object; for one that exists returns how to report missing keys. Optional references are not checked. */
-function checkObject(manifest: Manifest, ref: ObjectReference, path: FieldPath, sink: ProblemSink) {
+function checkObject({ manifest, complete }: Scope, ref: ObjectReference, path: FieldPath, sink: ProblemSink) {
   if (ref.optional || ref.name === '') return undefined;
   const kind = ref.type === 'secret' ? 'Secret' : 'ConfigMap';
   const object = findObject(manifest, ref);
   if (object === undefined) {
+    if (!complete) return undefined;
     const { namespace } = manifest.pod.metadata;
     sink.error(path, `there is no ${kind} ${JSON.stringify(ref.name)} of namespace ${JSON.stringify(namespace)} in this file`);
     return undefined;
   }
-  return (keys: readonly string[], pathOf: (index: number) => FieldPath) => {
+  return (keys: readonly string[], pathOf: (index: number) => FieldPath, user: 'volume' | 'variable') => {
     keys.forEach((key, index) => {
-      if (key !== '' && !Object.hasOwn(object.data, key)) {
-        sink.error(pathOf(index), `${kind} ${JSON.stringify(ref.name)} has no key ${JSON.stringify(key)}`);
-      }
+      const binary = Object.hasOwn(object.binaryData, key);
+      if (key === '' || Object.hasOwn(object.data, key) || (binary && user === 'volume')) return;
+      const where = binary ? ' in data, and only volumes show binaryData' : '';
+      sink.error(pathOf(index), `${kind} ${JSON.stringify(ref.name)} has no key ${JSON.stringify(key)}${where}`);
     });
   };
 }

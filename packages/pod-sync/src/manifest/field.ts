@@ -15,9 +15,12 @@ export interface OtherFields {
   readonly unsupported?: Readonly<Record<string, string>>;
   /** A warning: the pod runs, without what the field asks for. */
   readonly ignored?: Readonly<Record<string, string>>;
-  /** Neither: the field has no meaning outside a cluster. */
-  readonly meaningless?: readonly string[];
+  /** Neither: what a cluster writes into an object for its own bookkeeping asks for nothing. */
+  readonly bookkeeping?: readonly string[];
 }
+
+/** For a second look at what was reported already. */
+const SILENT: ProblemSink = { error: () => undefined, warning: () => undefined };
 
 /** A value of a manifest at its path. Readers return undefined for an absent (or null) field and report a wrong one. */
 export class Field {
@@ -95,6 +98,17 @@ export class Field {
     return (value ?? []).map((element, index) => new Field(element, [...this.path, index], this.sink));
   }
 
+  /**
+   * The elements of a list of objects. One that is no object is reported and stands in the result as an empty one, so that an index
+   * means the same here as in the manifest.
+   */
+  objects<T>(read: (fields: ObjectFields, element: Field) => T, other: OtherFields = {}): T[] {
+    return this.list().map((element) => {
+      if (!element.present) element.error('expected a mapping, got nothing');
+      return element.object((fields) => read(fields, element), other) ?? read(new ObjectFields({}, element.path, SILENT), new Field({}, element.path, SILENT));
+    });
+  }
+
   strings(): string[] {
     return this.list().map((element) => element.string() ?? this.missingElement(element));
   }
@@ -151,13 +165,18 @@ export class ObjectFields {
 
   reportRest(other: OtherFields): void {
     for (const name of Object.keys(this.value)) {
-      if (this.asked.has(name) || other.meaningless?.includes(name)) continue;
+      if (this.asked.has(name) || other.bookkeeping?.includes(name)) continue;
       const field = this.get(name);
+      const asksForNothing = !field.present || (Array.isArray(field.value) && field.value.length === 0);
       const unsupported = lookUp(other.unsupported, name);
       const ignored = lookUp(other.ignored, name);
-      if (unsupported !== undefined) field.error(`is not supported: ${unsupported}`);
-      else if (ignored !== undefined) field.warning(`is ignored: ${ignored}`);
-      else field.error('is not a field of this object');
+      if (unsupported !== undefined) {
+        field.error(`is not supported: ${unsupported}`);
+      } else if (ignored !== undefined) {
+        if (!asksForNothing) field.warning(`is ignored: ${ignored}`);
+      } else {
+        field.error('is not a field of this object');
+      }
     }
   }
 }

@@ -26,3 +26,26 @@ export function registryOf(image: string): string {
   const named = image.includes('/') && (first.includes('.') || first.includes(':') || first === 'localhost');
   return named ? first : 'docker.io';
 }
+
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*|\[[0-9A-Fa-f:]+\])(?::\d+)?$/;
+const COMPONENT = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
+/** Of the repository, without its registry (distribution `reference.RepositoryNameTotalLengthMax`). */
+const MAX_REPOSITORY = 255;
+
+/** What is wrong with a reference by the grammar of the distribution project, `[HOST[:PORT]/]PATH[:TAG][@DIGEST]`; undefined: nothing. */
+export function referenceProblem(image: string): string | undefined {
+  const [beforeDigest = '', digest, ...more] = image.split('@');
+  if (more.length > 0 || (digest !== undefined && !/^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$/.test(digest))) {
+    return 'a digest is an algorithm and hexadecimal digits, such as sha256:…';
+  }
+  const [, name = '', tag] = /^(.*?)(?::([^/:]*))?$/s.exec(beforeDigest) ?? [];
+  if (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag)) return 'a tag has at most 128 letters, digits, "_", "." and "-"';
+  const components = name.split('/');
+  const [first = ''] = components;
+  const named = components.length > 1 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  if (named && !HOST.test(first)) return `${JSON.stringify(first)} is not a registry host`;
+  const path = named ? components.slice(1) : components;
+  if (path.some((component) => component !== component.toLowerCase())) return 'a repository has lower-case letters only';
+  if (!path.every((component) => COMPONENT.test(component))) return 'a repository has lower-case letters and digits, between them ".", "_", "__" or "-"';
+  return path.join('/').length > MAX_REPOSITORY ? `a repository has at most ${MAX_REPOSITORY} characters` : undefined;
+}

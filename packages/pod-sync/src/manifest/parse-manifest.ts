@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Tags } from 'yaml';
+import { checkPorts } from './check-ports.js';
 import { checkReferences } from './check-references.js';
 import { Field, formatPath, type FieldPath, type ObjectFields, type ProblemSink } from './field.js';
 import { ManifestError, type ManifestProblem } from './manifest-error.js';
@@ -29,11 +30,17 @@ export function parseManifest(text: string, source: string): ParsedManifest {
   const pods: { pod: Pod; sink: ProblemSink }[] = [];
   const objects: ConfigObject[] = [];
 
+  // Whether every document was understood as far as its kind.
+  let complete = true;
+
   for (const document of documents(text, lines)) {
     for (const error of document.errors) {
       problems.push({ path: '', line: lines.linePos(error.pos[0]).line, message: error.message.split('\n')[0] ?? '' });
     }
-    if (document.errors.length > 0) continue;
+    if (document.errors.length > 0) {
+      complete = false;
+      continue;
+    }
     const sink = sinkFor(document, lines, problems, warnings);
     const root = new Field(toPlain(document, sink), [], sink);
     if (!root.present) continue;
@@ -43,18 +50,22 @@ export function parseManifest(text: string, source: string): ParsedManifest {
       if (kind.value === 'Pod') pods.push({ pod: readPod(fields), sink });
       else if (kind.value === 'ConfigMap') objects.push(readConfigMap(fields));
       else if (kind.value === 'Secret') objects.push(readSecret(fields));
-      else reportKind(kind);
+      else {
+        complete = false;
+        reportKind(kind);
+      }
     }, otherRootFields(root));
   }
 
   const [first, second] = pods;
   if (first === undefined && problems.length === 0) problems.push({ path: '', message: 'there is no Pod in this file' });
   second?.sink.error(['kind'], 'there is another Pod in this file; run one file a pod');
+  for (const { pod, sink } of pods) {
+    checkPorts(pod, sink);
+    checkReferences(assemble(pod, objects), complete, sink);
+  }
   if (first === undefined || problems.length > 0) throw new ManifestError(source, inTextOrder(problems));
-  const manifest = assemble(first.pod, objects);
-  checkReferences(manifest, first.sink);
-  if (problems.length > 0) throw new ManifestError(source, inTextOrder(problems));
-  return { manifest, warnings };
+  return { manifest: assemble(first.pod, objects), warnings: inTextOrder(warnings) };
 }
 
 function inTextOrder(problems: readonly ManifestProblem[]): ManifestProblem[] {
@@ -91,7 +102,7 @@ function toPlain(document: Document.Parsed, sink: ProblemSink): unknown {
 function otherRootFields(root: Field) {
   // A document of an unknown kind is reported once, not once a field.
   const known = ['Pod', 'ConfigMap', 'Secret'].includes(String((root.value as { kind?: unknown }).kind));
-  return { meaningless: known ? ['status'] : Object.keys(root.value as object) };
+  return { bookkeeping: known ? ['status'] : Object.keys(root.value as object) };
 }
 
 function checkVersion(fields: ObjectFields): void {

@@ -224,6 +224,8 @@ export interface ConfigObject {
   /** A Secret's type, for example `kubernetes.io/dockerconfigjson`. */
   readonly type: string;
   readonly data: Readonly<Record<string, Buffer>>;
+  /** Of a ConfigMap: what volumes show beside `data`, and variables do not. */
+  readonly binaryData: Readonly<Record<string, Buffer>>;
 }
 
 /** Everything that one manifest file says. */

@@ -6,22 +6,25 @@ import { readNamespace } from './read-pod.js';
 /** Reads a document of kind ConfigMap: `data` is text, `binaryData` base64. */
 export function readConfigMap(root: ObjectFields): ConfigObject {
   root.get('immutable').boolean();
-  const data = { ...readText(root.get('data')), ...readBase64(root.get('binaryData')) };
-  return { kind: 'ConfigMap', ...readMetadata(root.get('metadata')), type: '', data };
+  const data = readText(root.get('data'));
+  const binary = root.get('binaryData');
+  const binaryData = readBase64(binary);
+  for (const [key, field] of binary.entries()) if (Object.hasOwn(data, key)) field.error('stands in data too');
+  return { kind: 'ConfigMap', ...readMetadata(root.get('metadata')), type: '', data, binaryData };
 }
 
 /** Reads a document of kind Secret: `data` is base64, `stringData` text that wins over it. */
 export function readSecret(root: ObjectFields): ConfigObject {
   root.get('immutable').boolean();
   const data = { ...readBase64(root.get('data')), ...readText(root.get('stringData')) };
-  return { kind: 'Secret', ...readMetadata(root.get('metadata')), type: root.get('type').string() ?? 'Opaque', data };
+  return { kind: 'Secret', ...readMetadata(root.get('metadata')), type: root.get('type').string() ?? 'Opaque', data, binaryData: {} };
 }
 
 function readMetadata(field: Field): { name: string; namespace: string } {
   if (!field.present) field.error('is required');
   const read = (metadata: ObjectFields) => ({ name: dnsSubdomain(metadata.get('name')), namespace: readNamespace(metadata) });
-  const meaningless = ['labels', 'annotations', 'uid', 'creationTimestamp', 'resourceVersion', 'managedFields', 'ownerReferences'];
-  return field.object(read, { meaningless }) ?? { name: '', namespace: '' };
+  const bookkeeping = ['labels', 'annotations', 'uid', 'creationTimestamp', 'resourceVersion', 'managedFields', 'ownerReferences'];
+  return field.object(read, { bookkeeping }) ?? { name: '', namespace: '' };
 }
 
 function readText(field: Field): Record<string, Buffer> {

@@ -1,6 +1,7 @@
+import { isIP } from 'node:net';
 import type { Field, ObjectFields, OtherFields } from './field.js';
-import { defaultPullPolicy } from './image-reference.js';
-import { dnsLabel } from './names.js';
+import { defaultPullPolicy, referenceProblem } from './image-reference.js';
+import { dnsLabel, serviceName } from './names.js';
 import { readEnv, readEnvFrom } from './read-env.js';
 import type { Container, ContainerKind, ContainerPort, Lifecycle, LifecycleHook, ResourceList, Resources } from './pod.js';
 import { milliValue } from './quantity.js';
@@ -22,13 +23,14 @@ const OTHER_FIELDS: OtherFields = {
   },
 };
 
-/** Reads one element of containers, initContainers or ephemeralContainers; the list tells `init` from `container`. */
-export function readContainer(element: Field, list: 'init' | 'container' | 'ephemeral'): Container | undefined {
-  return element.object((fields) => {
+/** Reads containers, initContainers or ephemeralContainers; `list` tells which. */
+export function readContainers(field: Field, list: 'init' | 'container' | 'ephemeral'): Container[] {
+  return field.objects((fields): Container => {
     const kind = readKind(fields, list);
     const image = fields.get('image');
     const imageName = image.requiredString();
     if (imageName !== imageName.trim()) image.error('must not begin or end with a space');
+    else if (imageName !== '') checkReference(image, imageName);
     const stdin = fields.get('stdin').boolean() ?? false;
     return {
       kind,
@@ -55,6 +57,11 @@ export function readContainer(element: Field, list: 'init' | 'container' | 'ephe
   }, OTHER_FIELDS);
 }
 
+function checkReference(field: Field, image: string): void {
+  const problem = referenceProblem(image);
+  if (problem !== undefined) field.error(`${JSON.stringify(image)} is not an image reference: ${problem}`);
+}
+
 function readKind(fields: ObjectFields, list: 'init' | 'container' | 'ephemeral'): ContainerKind {
   const policy = fields.get('restartPolicy');
   if (!policy.present) return list;
@@ -64,19 +71,19 @@ function readKind(fields: ObjectFields, list: 'init' | 'container' | 'ephemeral'
 }
 
 function readPorts(field: Field): ContainerPort[] {
-  const read = (element: Field) =>
-    element.object((port) => {
-      const containerPort = port.get('containerPort');
-      if (!containerPort.present) containerPort.error('is required');
-      return {
-        name: port.get('name').string(),
-        containerPort: containerPort.integer(1, 65535) ?? 0,
-        hostPort: port.get('hostPort').integer(0, 65535) ?? 0,
-        hostIP: port.get('hostIP').string() ?? '',
-        protocol: port.get('protocol').oneOf(['TCP', 'UDP', 'SCTP']) ?? 'TCP',
-      };
-    });
-  return field.list().map(read).filter((port) => port !== undefined);
+  return field.objects((port): ContainerPort => {
+    const containerPort = port.get('containerPort');
+    if (!containerPort.present) containerPort.error('is required');
+    const hostIP = port.get('hostIP').string() ?? '';
+    if (hostIP !== '' && isIP(hostIP) === 0) port.get('hostIP').error(`expected an IP address, got ${JSON.stringify(hostIP)}`);
+    return {
+      name: port.get('name').present ? serviceName(port.get('name')) : undefined,
+      containerPort: containerPort.integer(1, 65535) ?? 0,
+      hostPort: port.get('hostPort').integer(0, 65535) ?? 0,
+      hostIP,
+      protocol: port.get('protocol').oneOf(['TCP', 'UDP', 'SCTP']) ?? 'TCP',
+    };
+  });
 }
 
 function readResources(field: Field): Resources {

@@ -14,18 +14,15 @@ export function isEnvName(name: string): boolean {
 }
 
 export function readEnv(field: Field): EnvVar[] {
-  const read = (element: Field) =>
-    element.object((variable) => {
-      const name = variable.get('name');
-      const text = name.requiredString();
-      if (text !== '' && !isEnvName(text)) name.error(`expected printable characters other than "=", got ${JSON.stringify(text)}`);
-      const value = variable.get('value');
-      const valueFrom = variable.get('valueFrom');
-      if (valueFrom.present && value.present && value.value !== '') valueFrom.error('cannot stand beside a value');
-      const source: EnvSource = readSource(valueFrom) ?? { type: 'value', value: value.confidentialString() ?? '' };
-      return { name: text, source };
-    });
-  return field.list().map(read).filter((variable) => variable !== undefined);
+  return field.objects((variable): EnvVar => {
+    const name = variable.get('name');
+    const text = name.requiredString();
+    if (text !== '' && !isEnvName(text)) name.error(`expected printable characters other than "=", got ${JSON.stringify(text)}`);
+    const value = variable.get('value');
+    const valueFrom = variable.get('valueFrom');
+    if (valueFrom.present && value.present && value.value !== '') valueFrom.error('cannot stand beside a value');
+    return { name: text, source: readSource(valueFrom) ?? { type: 'value', value: value.confidentialString() ?? '' } };
+  });
 }
 
 function readSource(field: Field): EnvSource | undefined {
@@ -76,15 +73,13 @@ function readKeyRef(field: Field, type: 'configMap' | 'secret'): EnvSource | und
 }
 
 export function readEnvFrom(field: Field): EnvFromSource[] {
-  const read = (element: Field) =>
-    element.object((from) => {
-      const prefix = from.get('prefix').string() ?? '';
-      const configMap = readEnvFromRef(from.get('configMapRef'), 'configMap', prefix);
-      const secret = readEnvFromRef(from.get('secretRef'), 'secret', prefix);
-      if ((configMap === undefined) === (secret === undefined)) element.error('expected either configMapRef or secretRef');
-      return configMap ?? secret;
-    });
-  return field.list().map(read).filter((from) => from !== undefined);
+  return field.objects((from, element): EnvFromSource => {
+    const prefix = from.get('prefix').string() ?? '';
+    const configMap = readEnvFromRef(from.get('configMapRef'), 'configMap', prefix);
+    const secret = readEnvFromRef(from.get('secretRef'), 'secret', prefix);
+    if ((configMap === undefined) === (secret === undefined)) element.error('expected either configMapRef or secretRef');
+    return configMap ?? secret ?? { type: 'configMap', name: '', prefix, optional: true };
+  });
 }
 
 function readEnvFromRef(field: Field, type: 'configMap' | 'secret', prefix: string): EnvFromSource | undefined {

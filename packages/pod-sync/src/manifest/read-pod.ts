@@ -1,14 +1,17 @@
 import type { Field, ObjectFields, OtherFields } from './field.js';
 import { dnsLabel, dnsSubdomain } from './names.js';
-import type { Container, HostAlias, Pod, PodDnsConfig, PodMetadata, PodSpec } from './pod.js';
+import type { HostAlias, Pod, PodDnsConfig, PodMetadata, PodSpec } from './pod.js';
 import { derivePodUid } from './pod-uid.js';
-import { readContainer, readResourceList } from './read-container.js';
+import { readContainers, readResourceList } from './read-container.js';
 import { NO_POD_SECURITY_CONTEXT, readPodSecurityContext } from './read-security-context.js';
 import { readVolumes } from './read-volumes.js';
 
+const NO_SCHEDULER = 'there is no scheduler outside a cluster';
+const NO_ACCOUNTS = 'there are no service accounts outside a cluster';
+
 const SCHEDULING = [
   ...['nodeSelector', 'affinity', 'tolerations', 'topologySpreadConstraints', 'schedulerName', 'priority', 'priorityClassName'],
-  ...['preemptionPolicy', 'enableServiceLinks', 'schedulingGates', 'serviceAccount'],
+  ...['preemptionPolicy', 'schedulingGates'],
 ];
 
 const SPEC_FIELDS: OtherFields = {
@@ -20,12 +23,14 @@ const SPEC_FIELDS: OtherFields = {
   ignored: {
     activeDeadlineSeconds: 'nothing watches the pod when the command has ended',
     readinessGates: 'readiness is the work of a cluster',
-    automountServiceAccountToken: 'there are no service account tokens outside a cluster',
+    automountServiceAccountToken: NO_ACCOUNTS,
+    enableServiceLinks: 'there are no services outside a cluster',
+    serviceAccount: NO_ACCOUNTS,
+    ...Object.fromEntries(SCHEDULING.map((name) => [name, NO_SCHEDULER])),
   },
-  meaningless: SCHEDULING,
 };
 
-const METADATA_MEANINGLESS = ['creationTimestamp', 'resourceVersion', 'generation', 'managedFields', 'ownerReferences', 'finalizers', 'selfLink'];
+const METADATA_BOOKKEEPING = ['creationTimestamp', 'resourceVersion', 'generation', 'managedFields', 'ownerReferences', 'finalizers', 'selfLink'];
 
 /** Reads a document of kind Pod. */
 export function readPod(root: ObjectFields): Pod {
@@ -45,17 +50,30 @@ function readMetadata(field: Field): PodMetadata {
       const uid = fields.get('uid');
       const text = uid.string();
       if (text !== undefined && !/^[A-Za-z0-9-]{1,63}$/.test(text)) uid.error('expected letters, digits and "-", at most 63');
+      const finalUid = text || derivePodUid(namespace, name);
+      checkLength(fields.get('name'), `${namespace}_${name}_${finalUid}`);
       return {
         name,
         namespace,
-        uid: text || derivePodUid(namespace, name),
+        uid: finalUid,
         labels: fields.get('labels').stringMap(),
         annotations: fields.get('annotations').stringMap(),
       };
     },
-    { unsupported: { generateName: 'give the pod a name' }, meaningless: METADATA_MEANINGLESS },
+    { unsupported: { generateName: 'give the pod a name' }, bookkeeping: METADATA_BOOKKEEPING },
   );
   return metadata ?? { name: '', namespace: '', uid: '', labels: {}, annotations: {} };
+}
+
+/** NAME_MAX of Linux, in bytes. */
+const MAX_FILE_NAME = 255;
+
+/** A name that Kubernetes allows may still be too long for the pod's log directory; the kubelet finds that out when it makes it. */
+function checkLength(name: Field, directory: string): void {
+  const length = Buffer.byteLength(directory);
+  if (length <= MAX_FILE_NAME) return;
+  const limit = `a file name has at most ${MAX_FILE_NAME}`;
+  name.error(`is too long: the log directory <namespace>_<name>_<uid> would have ${length} bytes, and ${limit}`);
 }
 
 /** The namespace of an object's metadata. */
@@ -92,13 +110,10 @@ function readSpec(spec: ObjectFields): PodSpec {
     dnsConfig,
     hostAliases: readHostAliases(spec.get('hostAliases')),
     runtimeClassName: spec.get('runtimeClassName').string(),
-    nodeName: spec.get('nodeName').string(),
-    serviceAccountName: spec.get('serviceAccountName').string(),
+    nodeName: seenByVariables(spec.get('nodeName'), 'the pod runs where its runtime is'),
+    serviceAccountName: seenByVariables(spec.get('serviceAccountName'), NO_ACCOUNTS),
     securityContext: readPodSecurityContext(spec.get('securityContext')),
-    imagePullSecrets: spec
-      .get('imagePullSecrets')
-      .list()
-      .map((element) => element.object((ref) => ref.get('name').requiredString()) ?? ''),
+    imagePullSecrets: spec.get('imagePullSecrets').objects((ref) => ref.get('name').requiredString()),
     overhead: readResourceList(spec.get('overhead')),
     volumes: readVolumes(spec.get('volumes')),
     initContainers: readContainers(spec.get('initContainers'), 'init'),
@@ -107,13 +122,6 @@ function readSpec(spec: ObjectFields): PodSpec {
   };
   reportDuplicateNames(spec, result);
   return result;
-}
-
-function readContainers(field: Field, list: 'init' | 'container' | 'ephemeral'): Container[] {
-  return field
-    .list()
-    .map((element) => readContainer(element, list))
-    .filter((container) => container !== undefined);
 }
 
 function reportDuplicateNames(spec: ObjectFields, pod: PodSpec): void {
@@ -126,6 +134,12 @@ function reportDuplicateNames(spec: ObjectFields, pod: PodSpec): void {
       seen.add(name);
     });
   }
+}
+
+/** A field whose only use is that a variable may take it (fieldRef). */
+function seenByVariables(field: Field, reason: string): string | undefined {
+  if (field.present) field.warning(`only variables see it: ${reason}`);
+  return field.string();
 }
 
 function optionalLabel(field: Field): string | undefined {
@@ -145,19 +159,12 @@ function readDnsConfig(field: Field): PodDnsConfig | undefined {
     searches: dns.get('searches').strings(),
     options: dns
       .get('options')
-      .list()
-      .map((element) => element.object((option) => ({ name: option.get('name').requiredString(), value: option.get('value').string() })))
-      .filter((option) => option !== undefined),
+      .objects((option) => ({ name: option.get('name').requiredString(), value: option.get('value').string() })),
   }));
 }
 
 function readHostAliases(field: Field): HostAlias[] {
-  return field
-    .list()
-    .map((element) =>
-      element.object((alias) => ({ ip: alias.get('ip').requiredString(), hostnames: alias.get('hostnames').strings() })),
-    )
-    .filter((alias) => alias !== undefined);
+  return field.objects((alias) => ({ ip: alias.get('ip').requiredString(), hostnames: alias.get('hostnames').strings() }));
 }
 
 /** Stands in for a spec that was not there, after that was reported. */

@@ -1,3 +1,4 @@
+import { isCapability } from './capabilities.js';
 import type { Field, ObjectFields } from './field.js';
 import type { ContainerSecurityContext, PodSecurityContext, SecurityProfile, SeLinuxOptions, SharedSecurityContext } from './pod.js';
 
@@ -43,8 +44,7 @@ export function readPodSecurityContext(field: Field): PodSecurityContext {
   });
   const other = {
     unsupported: WINDOWS,
-    ignored: { fsGroupChangePolicy: 'ownership of volumes is always set' },
-    meaningless: ['seLinuxChangePolicy'],
+    ignored: { fsGroupChangePolicy: 'ownership of volumes is always set', seLinuxChangePolicy: 'the runtime labels volumes' },
   };
   return field.object(read, other) ?? NO_POD_SECURITY_CONTEXT;
 }
@@ -58,8 +58,8 @@ export function readContainerSecurityContext(field: Field): ContainerSecurityCon
       allowPrivilegeEscalation: context.get('allowPrivilegeEscalation').boolean(),
       procMount: context.get('procMount').oneOf(['Default', 'Unmasked']),
       capabilities: context.get('capabilities').object((capabilities) => ({
-        add: capabilities.get('add').strings(),
-        drop: capabilities.get('drop').strings(),
+        add: readCapabilities(capabilities.get('add')),
+        drop: readCapabilities(capabilities.get('drop')),
       })),
     };
     if (result.allowPrivilegeEscalation === false && (result.privileged || result.capabilities?.add.includes('CAP_SYS_ADMIN'))) {
@@ -68,6 +68,15 @@ export function readContainerSecurityContext(field: Field): ContainerSecurityCon
     return result;
   };
   return field.object(read, { unsupported: WINDOWS }) ?? NO_CONTAINER_SECURITY_CONTEXT;
+}
+
+function readCapabilities(field: Field): string[] {
+  // A warning only: what a runtime does with it differs, and a newer kernel may have more.
+  for (const element of field.list()) {
+    const { value } = element;
+    if (typeof value === 'string' && !isCapability(value)) element.warning(`Linux has no capability ${JSON.stringify(value)}`);
+  }
+  return field.strings();
 }
 
 function readShared(context: ObjectFields): SharedSecurityContext {
@@ -103,8 +112,5 @@ function readSeLinux(field: Field): SeLinuxOptions | undefined {
 }
 
 function readSysctls(field: Field): Record<string, string> {
-  const pairs = field.list().map((element) =>
-    element.object((sysctl) => [sysctl.get('name').requiredString(), sysctl.get('value').string() ?? ''] as const),
-  );
-  return Object.fromEntries(pairs.filter((pair) => pair !== undefined));
+  return Object.fromEntries(field.objects((sysctl) => [sysctl.get('name').requiredString(), sysctl.get('value').string() ?? ''] as const));
 }

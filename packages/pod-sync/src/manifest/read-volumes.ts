@@ -1,4 +1,4 @@
-import type { Field } from './field.js';
+import type { Field, ObjectFields } from './field.js';
 import { dnsLabel } from './names.js';
 import type { HostPathType, KeyToPath, Volume, VolumeMount, VolumeSource } from './pod.js';
 
@@ -24,42 +24,38 @@ const OTHER_SOURCES = Object.fromEntries(
 );
 
 export function readVolumes(field: Field): Volume[] {
-  const read = (element: Field) =>
-    element.object(
-      (volume) => {
-        const name = dnsLabel(volume.get('name'));
-        const sources = [
-          readEmptyDir(volume.get('emptyDir')),
-          readHostPath(volume.get('hostPath')),
-          readPayload(volume.get('configMap'), 'configMap', 'name'),
-          readPayload(volume.get('secret'), 'secret', 'secretName'),
-        ].filter((source) => source !== undefined);
-        if (sources.length > 1) element.error('names more than one kind of volume');
-        // The API server's default for a volume without a source.
-        const source: VolumeSource = sources[0] ?? { type: 'emptyDir', memory: false, sizeLimit: undefined };
-        return { name, source };
-      },
-      { unsupported: OTHER_SOURCES },
-    );
-  const volumes = field.list().map(read).filter((volume) => volume !== undefined);
+  const read = (volume: ObjectFields, element: Field): Volume => {
+    const name = dnsLabel(volume.get('name'));
+    const sources = [
+      readEmptyDir(volume.get('emptyDir')),
+      readHostPath(volume.get('hostPath')),
+      readPayload(volume.get('configMap'), 'configMap', 'name'),
+      readPayload(volume.get('secret'), 'secret', 'secretName'),
+    ].filter((source) => source !== undefined);
+    if (sources.length > 1) element.error('names more than one kind of volume');
+    // The API server's default for a volume without a source.
+    return { name, source: sources[0] ?? { type: 'emptyDir', memory: false, sizeLimit: undefined } };
+  };
+  const volumes = field.objects(read, { unsupported: OTHER_SOURCES });
   reportDuplicates(field, volumes);
   return volumes;
 }
 
 function reportDuplicates(field: Field, volumes: readonly Volume[]): void {
   volumes.forEach((volume, index) => {
-    if (volumes.findIndex((other) => other.name === volume.name) < index) {
+    if (volume.name !== '' && volumes.findIndex((other) => other.name === volume.name) < index) {
       field.list()[index]?.error(`there is another volume named ${JSON.stringify(volume.name)}`);
     }
   });
 }
 
 function readEmptyDir(field: Field): VolumeSource | undefined {
-  return field.object((dir) => ({
-    type: 'emptyDir',
-    memory: dir.get('medium').oneOf(['', 'Memory']) === 'Memory',
-    sizeLimit: dir.get('sizeLimit').quantity(),
-  }));
+  return field.object((dir) => {
+    const memory = dir.get('medium').oneOf(['', 'Memory']) === 'Memory';
+    const sizeLimit = dir.get('sizeLimit');
+    if (sizeLimit.present && !memory) sizeLimit.warning('is ignored: it is enforced in memory only (medium: Memory)');
+    return { type: 'emptyDir', memory, sizeLimit: sizeLimit.quantity() };
+  });
 }
 
 function readHostPath(field: Field): VolumeSource | undefined {
@@ -79,47 +75,48 @@ function readPayload(field: Field, type: 'configMap' | 'secret', nameKey: string
     return {
       type,
       name: payload.get(nameKey).requiredString(),
-      items: items.present ? items.list().map(readItem).filter((item) => item !== undefined) : undefined,
+      items: items.present ? items.objects(readItem) : undefined,
       defaultMode: payload.get('defaultMode').integer(0, 0o777) ?? 0o644,
       optional: payload.get('optional').boolean() ?? false,
     };
   });
 }
 
-function readItem(element: Field): KeyToPath | undefined {
-  return element.object((item) => ({
+function readItem(item: ObjectFields): KeyToPath {
+  return {
     key: item.get('key').requiredString(),
     path: relativePath(item.get('path'), item.get('path').requiredString()),
     mode: item.get('mode').integer(0, 0o777),
-  }));
+  };
 }
 
 export function readVolumeMounts(field: Field): VolumeMount[] {
-  const read = (element: Field) =>
-    element.object((mount) => {
-      const path = mount.get('mountPath');
-      const mountPath = path.requiredString();
-      if (mountPath.includes(':')) path.error('must not contain ":"');
-      const subPath = mount.get('subPath');
-      const subPathExpr = mount.get('subPathExpr');
-      if (subPath.present && subPathExpr.present) subPathExpr.error('cannot stand beside subPath');
-      const readOnly = mount.get('readOnly').boolean() ?? false;
-      const recursive = mount.get('recursiveReadOnly');
-      const recursiveReadOnly = recursive.oneOf(['Disabled', 'Enabled']) === 'Enabled';
-      if (recursiveReadOnly && !readOnly) recursive.error('needs readOnly: true');
-      return {
-        name: mount.get('name').requiredString(),
-        // The kubelet roots a relative path at "/".
-        mountPath: mountPath.startsWith('/') ? mountPath : `/${mountPath}`,
-        subPath: relativePath(subPath, subPath.string() ?? ''),
-        subPathExpr: relativePath(subPathExpr, subPathExpr.string() ?? ''),
-        readOnly,
-        recursiveReadOnly,
-        mountPropagation: mount.get('mountPropagation').oneOf(['None', 'HostToContainer', 'Bidirectional']) ?? 'None',
-      };
-    });
-  const mounts = field.list().map(read).filter((mount) => mount !== undefined);
+  const read = (mount: ObjectFields): VolumeMount => {
+    const path = mount.get('mountPath');
+    const mountPath = path.requiredString();
+    if (mountPath.includes(':')) path.error('must not contain ":"');
+    const subPath = mount.get('subPath');
+    const subPathExpr = mount.get('subPathExpr');
+    if (subPath.present && subPathExpr.present) subPathExpr.error('cannot stand beside subPath');
+    const readOnly = mount.get('readOnly').boolean() ?? false;
+    const recursive = mount.get('recursiveReadOnly');
+    const recursiveReadOnly = recursive.oneOf(['Disabled', 'Enabled']) === 'Enabled';
+    if (recursiveReadOnly && !readOnly) recursive.error('needs readOnly: true');
+    return {
+      name: mount.get('name').requiredString(),
+      // The kubelet roots a relative path at "/".
+      mountPath: mountPath === '' || mountPath.startsWith('/') ? mountPath : `/${mountPath}`,
+      subPath: relativePath(subPath, subPath.string() ?? ''),
+      subPathExpr: relativePath(subPathExpr, subPathExpr.string() ?? ''),
+      readOnly,
+      recursiveReadOnly,
+      mountPropagation: mount.get('mountPropagation').oneOf(['None', 'HostToContainer', 'Bidirectional']) ?? 'None',
+    };
+  };
+  const mounts = field.objects(read);
   mounts.forEach((mount, index) => {
+    // That it has no path was said.
+    if (mount.mountPath === '') return;
     const first = mounts.findIndex((other) => other.mountPath === mount.mountPath);
     if (first < index) field.list()[index]?.error(`mounts at ${mount.mountPath} like volumeMounts[${first}]`);
   });

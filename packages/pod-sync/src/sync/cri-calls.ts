@@ -1,4 +1,5 @@
 import type { CriCallOptions, CriClient, ImageCalls, RuntimeCalls } from '@criquet/cri-api';
+import { setMaxListeners } from 'node:events';
 import { performance } from 'node:perf_hooks';
 import type { StepName, SyncEventListener } from './events.js';
 import type { SyncError } from './sync-result.js';
@@ -41,7 +42,11 @@ export class CriCalls {
     private readonly cri: CriClient,
     private readonly listener: SyncEventListener,
     readonly context: CallContext,
-  ) {}
+  ) {
+    // A caller may bound any number of pods, each with its calls and pauses, by one signal; every one of them takes its listener
+    // back when it ends, so that many are no leak.
+    if (context.signal !== undefined) setMaxListeners(0, context.signal);
+  }
 
   /** The same for another step. */
   in(context: Partial<CallContext>): CriCalls {

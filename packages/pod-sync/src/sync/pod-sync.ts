@@ -229,7 +229,7 @@ export class PodSync {
   }
 
   /**
-   * Removes a pod's containers and sandboxes, its volumes and its logs.
+   * Removes a pod's containers and sandboxes, its volumes and its logs: of a pod that was stopped or has finished, with `force` of any.
    *
    * @throws PodLookupError; PodRunningError when it runs and `force` is not set; CriCallError.
    */
@@ -238,7 +238,10 @@ export class PodSync {
     await this.locks.run(uid, async () => {
       const record = await this.read(uid, options.signal);
       if (record.sandboxes.some((sandbox) => sandbox.ready)) {
-        if (options.force !== true) throw new PodRunningError(`pod ${reference} is running; stop it first or use force`);
+        // What has finished keeps its sandbox until somebody stops it.
+        const { phase } = await podStatus(record);
+        const finished = phase === 'Succeeded' || phase === 'Failed';
+        if (!finished && options.force !== true) throw new PodRunningError(`pod ${reference} is running; stop it first or use force`);
         await this.stopRecord(record, options);
       }
       await this.removeRecord(uid, record, options.signal);

@@ -17,6 +17,7 @@ export function containerEnvironment(
 ): Environment {
   const result = new Map<string, string>();
   for (const from of container.envFrom) {
+    // Not what a ConfigMap has as binaryData, as with the kubelet: bytes need not be text.
     const entries = Object.entries(findObject(manifest, from)?.data ?? {});
     for (const [key, value] of entries) {
       const name = `${from.prefix}${key}`;

@@ -20,7 +20,7 @@ export function payloadFiles(
   defaultMode: number,
   optional: boolean,
 ): PayloadFile[] {
-  const data = object?.data ?? {};
+  const data = { ...object?.data, ...object?.binaryData };
   const chosen = items ?? Object.keys(data).map((key) => ({ key, path: key, mode: undefined }));
   return chosen.flatMap(({ key, path, mode }) => {
     const content = data[key];

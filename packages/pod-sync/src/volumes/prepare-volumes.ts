@@ -56,6 +56,6 @@ async function prepare(
     await writePayload(path, files);
   }
   const { fsGroup } = manifest.pod.spec.securityContext;
-  if (fsGroup !== undefined) await giveToGroup(path, fsGroup);
+  if (fsGroup !== undefined) await giveToGroup(path, fsGroup, source.type === 'emptyDir' ? 'writable' : 'readOnly');
   return path;
 }

@@ -110,7 +110,8 @@ metadata: {name: other, namespace: elsewhere}
     'f',
   );
   t.same([...manifest.configMaps.keys()], ['c']);
-  t.same(manifest.configMaps.get('c')?.data.b, Buffer.from([0, 1, 2]));
+  t.same(manifest.configMaps.get('c')?.data, { a: Buffer.from('text') });
+  t.same(manifest.configMaps.get('c')?.binaryData, { b: Buffer.from([0, 1, 2]) });
   t.equal(manifest.secrets.get('s')?.data.p?.toString(), 'secret');
   t.equal(manifest.secrets.get('s')?.data.q?.toString(), 'plain');
 });
@@ -119,8 +120,18 @@ await t.test('fields that are left out of account are warnings with their path',
   const { warnings } = parseManifest(
     `${container('    livenessProbe: {}')}
   activeDeadlineSeconds: 3
-  tolerations: []
   imagePullSecrets: [{name: none}]
+  nodeSelector: {a: b}
+  affinity: {nodeAffinity: {}}
+  tolerations: [{operator: Exists}]
+  priorityClassName: high
+  priority: 3
+  enableServiceLinks: true
+  serviceAccountName: robot
+  serviceAccount: robot
+  nodeName: elsewhere
+  securityContext: {fsGroupChangePolicy: Always, seLinuxChangePolicy: Recursive}
+  volumes: [{name: v, emptyDir: {sizeLimit: 1Mi}}, {name: w, emptyDir: {sizeLimit: 1Mi, medium: Memory}}]
 `,
     'f',
   );
@@ -129,9 +140,29 @@ await t.test('fields that are left out of account are warnings with their path',
     [
       'f:8: spec.containers[0].livenessProbe: is ignored: probes are the work of a kubelet',
       'f:9: spec.activeDeadlineSeconds: is ignored: nothing watches the pod when the command has ended',
-      'f:11: spec.imagePullSecrets[0].name: there is no Secret "none" in this file',
+      'f:10: spec.imagePullSecrets[0].name: there is no Secret "none" in this file',
+      'f:11: spec.nodeSelector: is ignored: there is no scheduler outside a cluster',
+      'f:12: spec.affinity: is ignored: there is no scheduler outside a cluster',
+      'f:13: spec.tolerations: is ignored: there is no scheduler outside a cluster',
+      'f:14: spec.priorityClassName: is ignored: there is no scheduler outside a cluster',
+      'f:15: spec.priority: is ignored: there is no scheduler outside a cluster',
+      'f:16: spec.enableServiceLinks: is ignored: there are no services outside a cluster',
+      'f:17: spec.serviceAccountName: only variables see it: there are no service accounts outside a cluster',
+      'f:18: spec.serviceAccount: is ignored: there are no service accounts outside a cluster',
+      'f:19: spec.nodeName: only variables see it: the pod runs where its runtime is',
+      'f:20: spec.securityContext.fsGroupChangePolicy: is ignored: ownership of volumes is always set',
+      'f:20: spec.securityContext.seLinuxChangePolicy: is ignored: the runtime labels volumes',
+      'f:21: spec.volumes[0].emptyDir.sizeLimit: is ignored: it is enforced in memory only (medium: Memory)',
     ],
   );
+});
+
+await t.test('what asks for nothing, or is only bookkeeping, is no warning', async (t) => {
+  const text = `${pod('  containers: [{name: a, image: b}]', 'name: p, creationTimestamp: null, resourceVersion: "1", ownerReferences: []')}
+  tolerations: []
+  nodeSelector: null
+status: {phase: Pending}`;
+  t.same(parseManifest(text, 'f').warnings, []);
 });
 
 await t.test('what is wrong names line, field path and reason', async (t) => {
@@ -216,6 +247,20 @@ await t.test('what is wrong names line, field path and reason', async (t) => {
     ['base64, not shown', `${container('')}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {k: "not base64!"}`, /^f:13: data.k: expected base64$/],
     ['number in a Secret, not shown', `${container('')}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: 123}`, /^f:13: stringData.k: expected a string; a number/],
     ['key of a ConfigMap', `${container('')}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {"a/b": c}`, /data\["a\/b"\]: a key has at most 253/],
+    ['key of data and binaryData', `${container('')}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {k: a}\nbinaryData: {k: AAEC}`, /^f:14: binaryData.k: stands in data too$/],
+    ['variable from binaryData', `${container('    env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]')}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\nbinaryData: {k: AAEC}`, /configMapKeyRef.key: ConfigMap "c" has no key "k" in data/],
+    ['image with a capital', pod('  containers: [{name: a, image: "Nginx:1"}]'), /^f:5: spec.containers\[0\].image: "Nginx:1" is not an image reference: a repository has lower-case letters only$/],
+    ['image with a bad tag', pod('  containers: [{name: a, image: "nginx:"}]'), /image: "nginx:" is not an image reference/],
+    ['image with a bad digest', pod('  containers: [{name: a, image: "nginx@sha256:12"}]'), /image: "nginx@sha256:12" is not an image reference/],
+    ['image with a scheme', pod('  containers: [{name: a, image: "https://r.example/nginx"}]'), /image: "https:\/\/r.example\/nginx" is not an image reference/],
+    ['port name', container('    ports: [{name: Http_, containerPort: 80}]'), /ports\[0\].name: expected at most 15 lower-case letters, digits and "-"/],
+    ['two ports of a name', container('    ports: [{name: web, containerPort: 80}, {name: web, containerPort: 81}]'), /^f:8: spec.containers\[0\].ports\[1\].name: another port of this container is named "web"$/],
+    ['two ports on one host port', `${container('    ports: [{containerPort: 80, hostPort: 8080}]')}\n  - name: c\n    image: b\n    ports: [{containerPort: 81, hostPort: 8080}]`, /^f:11: spec.containers\[1\].ports\[0\].hostPort: TCP 8080 is taken by spec.containers\[0\].ports\[0\]$/],
+    ['one port twice in the network of the node', container('    ports: [{containerPort: 80}, {containerPort: 80}]\n  hostNetwork: true'), /ports\[1\].containerPort: TCP 80 is taken by/],
+    ['another host port in the network of the node', container('    ports: [{containerPort: 80, hostPort: 81}]\n  hostNetwork: true'), /hostPort: must be the containerPort, 80, as hostNetwork is true/],
+    ['host address', container('    ports: [{containerPort: 80, hostIP: localhost}]'), /hostIP: expected an IP address, got "localhost"/],
+    ['name too long for a file', pod('  containers: [{name: a, image: b}]', `name: ${'p'.repeat(211)}`), /^f:3: metadata.name: is too long: the log directory <namespace>_<name>_<uid> would have 256 bytes, and a file name has at most 255$/],
+    ['element that is nothing', pod('  containers: [null]'), /spec.containers\[0\]: expected a mapping, got nothing/],
     ['alias bomb', `a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c]`, /Excessive alias count/],
   ];
   for (const [name, text, expected] of cases) {
@@ -223,6 +268,59 @@ await t.test('what is wrong names line, field path and reason', async (t) => {
     const hit = found.some((line) => (typeof expected === 'string' ? line === expected : expected.test(line)));
     t.ok(hit, `${name}: ${found.join(' | ')}`);
   }
+});
+
+await t.test('what the longest names and valid ports and images may be', async (t) => {
+  t.same(problems(pod('  containers: [{name: a, image: b}]', `name: ${'p'.repeat(210)}`)), []);
+  t.same(problems(pod('  containers: [{name: a, image: b}]', `name: ${'p'.repeat(216)}, namespace: d`)), []);
+  t.same(
+    problems(
+      `${container('    ports: [{name: dns, containerPort: 53, hostPort: 53}, {name: dns-udp, containerPort: 53, hostPort: 53, protocol: UDP}]')}
+  - {name: c, image: b, ports: [{name: dns, containerPort: 53, hostPort: 53, hostIP: "127.0.0.1"}, {containerPort: 80}, {containerPort: 80}]}
+  initContainers: [{name: i, image: b, ports: [{containerPort: 1, hostPort: 53}]}]`,
+    ),
+    [],
+  );
+  const digest = `sha256:${'0'.repeat(64)}`;
+  const images = ['b', 'a/b', 'localhost:5000/b', 'r.example/a__b/c-d.e:V1_x', `b@${digest}`, `[::1]:5000/b:1@${digest}`, 'HOST/b', digest, '0'.repeat(64)];
+  for (const image of images) t.same(problems(pod(`  containers: [{name: a, image: "${image}"}]`)), [], image);
+});
+
+await t.test('capabilities that Linux does not have are warned of: a runtime may leave them out or refuse them', async (t) => {
+  const { warnings } = parseManifest(container('    securityContext: {capabilities: {add: [NET_ADMIN, cap_sys_time, ALL, NET_ADMN], drop: [EVERYTHING]}}'), 'f');
+  t.same(
+    warnings.map((warning) => formatProblem('f', warning)),
+    [
+      'f:8: spec.containers[0].securityContext.capabilities.add[3]: Linux has no capability "NET_ADMN"',
+      'f:8: spec.containers[0].securityContext.capabilities.drop[0]: Linux has no capability "EVERYTHING"',
+    ],
+  );
+});
+
+await t.test('one problem does not hide another, whatever their kinds', async (t) => {
+  const found = problems(
+    `${container(`    resources: {limits: {cpu: lots}, requests: {memory: 2Gi}}
+    env: [{name: A, valueFrom: {configMapKeyRef: {name: c, key: k}}}]
+    volumeMounts: [{name: v, mountPath: /a}, {name: w, mountPath: /a}]
+  - text
+  - name: c
+    image: b
+    resources: {limits: {memory: 1}, requests: {memory: 2}}
+    volumeMounts: [{name: x, mountPath: /a}]`)}`,
+  );
+  t.same(found.map((line) => line.replace(/^f:(\d+): spec\.containers/, '$1 ').slice(0, 60)), [
+    '8 [0].resources.limits.cpu: expected a quantity such as "500',
+    '9 [0].env[0].valueFrom.configMapKeyRef.name: there is no Conf',
+    '10 [0].volumeMounts[1]: mounts at /a like volumeMounts[0]',
+    '10 [0].volumeMounts[0].name: there is no volume "v" in spec.v',
+    '10 [0].volumeMounts[1].name: there is no volume "w" in spec.v',
+    '11 [1]: expected a mapping, got "text"',
+    '14 [2].resources.requests: memory asks for 2, more than its li',
+    '15 [2].volumeMounts[0].name: there is no volume "x" in spec.v',
+  ].map((line) => line.slice(0, 60)));
+  const unreadable = problems(`${container('    envFrom: [{configMapRef: {name: c}}]')}\n---\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k: [}\n`);
+  t.ok(unreadable.length > 0);
+  t.notOk(unreadable.some((line) => line.includes('there is no ConfigMap')), 'it may stand in the document that cannot be read');
 });
 
 await t.test('all problems are found at once, in the order of the text', async (t) => {

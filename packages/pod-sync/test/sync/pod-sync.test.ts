@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFil
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { EventQueue, PodSync, SyncError, type Manifest, type PodSyncOptions, type SyncEvent } from '../../src/index.js';
+import { EventQueue, followLog, PodSync, SyncError, type Manifest, type PodSyncOptions, type SyncEvent } from '../../src/index.js';
 import { FakeRuntime } from '../../src/testing/index.js';
 import { FakeMounter, manifest, node } from '../fixtures.js';
 
@@ -417,6 +417,23 @@ await t.test('stop and remove', async (t) => {
   t.ok(cri.calls.some(({ call, request }) => call === 'StopContainer' && request.timeout === 0n));
 });
 
+await t.test('a pod that has finished is removed without force', async (t) => {
+  const { cri, pods } = setUp(t);
+  let removed = 0;
+  for (const [exitCode, phase] of [[0, 'Succeeded'], [3, 'Failed']] as const) {
+    await settle(pods, manifest('restartPolicy: Never\ninitContainers: [{name: s, image: x, restartPolicy: Always}]\ncontainers: [{name: a, image: x}]'));
+    cri.exit('a', exitCode);
+    t.match(await pods.podStatus('p'), { phase, sandbox: { ready: true } }, 'nobody has stopped its sandbox yet');
+    await pods.remove('p');
+    removed++;
+    t.equal(cri.containers.size + cri.sandboxes.size, 0);
+    t.equal(cri.calls.filter(({ call }) => call === 'StopContainer').length, removed, 'the sidecar, which still ran');
+  }
+  await settle(pods, manifest('restartPolicy: OnFailure\ncontainers: [{name: a, image: x}]'));
+  cri.exit('a', 3);
+  await t.rejects(pods.remove('p'), { name: 'PodRunningError' }, 'one that is to be restarted has not');
+});
+
 await t.test('a container that cannot be stopped does not save the others', async (t) => {
   const { cri, pods } = setUp(t);
   await settle(pods, manifest('containers: [{name: a, image: "x:1"}, {name: b, image: "x:1"}]'));
@@ -538,6 +555,30 @@ await t.test('a cancelled sync makes no further call', async (t) => {
   });
   await t.rejects(listening.sync(m, { signal: stop.signal }), { message: 'enough' });
   t.equal(cri.actions.at(-1), 'StartContainer a');
+});
+
+await t.test('one signal may bound any number of pods and logs', async (t) => {
+  const { pods, dir } = setUp(t);
+  const warnings: string[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning.name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const stop = new AbortController();
+  const signal = stop.signal;
+  const names = Array.from({ length: 20 }, (_, index) => `u${index}`);
+  const kept = names.map((uid) => pods.keep(manifest('containers: [{name: a, image: x}]', '', `uid: ${uid}`), { signal }));
+  const log = join(dir, 'log');
+  writeFileSync(log, '');
+  const logs = new AbortController();
+  const followed = names.map(async () => {
+    for await (const _ of followLog(log, { follow: true, ended: () => Promise.resolve(false), signal: logs.signal }));
+  });
+  await sleep(200);
+  stop.abort();
+  logs.abort();
+  t.ok((await Promise.allSettled(kept)).every((result) => result.status === 'rejected'));
+  await Promise.all(followed);
+  t.same(warnings, []);
 });
 
 await t.test('events as an async iterable', async (t) => {

@@ -233,6 +233,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: c}
 data: {where: here}
+binaryData: {bytes: AAEC}
 ---
 apiVersion: v1
 kind: Secret

@@ -76,7 +76,7 @@ initContainers:
   - {name: i, image: b, ports: [{containerPort: 1}]}
   - {name: s, image: b, restartPolicy: Always, ports: [{containerPort: 2, protocol: UDP}]}
 containers:
-  - {name: a, image: b, ports: [{containerPort: 80, hostPort: 8080, hostIP: 127.0.0.1}, {containerPort: 80, hostPort: 8080, hostIP: 127.0.0.1}]}
+  - {name: a, image: b, ports: [{containerPort: 80, hostPort: 8080, hostIP: 127.0.0.1}, {containerPort: 9, protocol: SCTP}]}
   - {name: c, image: b, ports: [{containerPort: 9, protocol: SCTP}]}`;
   const plain = (spec: string) =>
     sandboxConfig(manifest(spec).pod, 0, options).portMappings.map((m) => [m.protocol, m.containerPort, m.hostPort, m.hostIp]);

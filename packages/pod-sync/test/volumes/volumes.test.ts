@@ -60,7 +60,7 @@ await t.test('hostPath types', async (t) => {
 });
 
 await t.test('files of a ConfigMap or Secret', async (t) => {
-  const object = { kind: 'ConfigMap', name: 'c', namespace: 'default', type: '', data: { a: Buffer.from('1'), b: Buffer.from('2') } } as const;
+  const object = { kind: 'ConfigMap', name: 'c', namespace: 'default', type: '', data: { a: Buffer.from('1') }, binaryData: { b: Buffer.from('2') } } as const;
   t.same(payloadFiles('v', object, undefined, 0o644, false).map((f) => [f.path, f.mode]), [['a', 0o644], ['b', 0o644]]);
   const items = [{ key: 'b', path: 'deep/b', mode: 0o400 }];
   t.same(payloadFiles('v', object, items, 0o644, false).map((f) => [f.path, f.mode]), [['deep/b', 0o400]]);
@@ -149,7 +149,7 @@ stringData: {password: hidden}`,
   t.equal(mode(paths.get('plain') as string), 0o2777);
   t.equal(statSync(paths.get('plain') as string).gid, 4321);
   t.equal(readFileSync(join(paths.get('config') as string, 'sub/k'), 'utf8'), 'v');
-  t.equal(mode(join(paths.get('config') as string, 'sub/k')) & 0o660, 0o660, 'the group may read and write');
+  t.equal(mode(join(paths.get('config') as string, 'sub/k')), 0o440, 'the group may read; a ConfigMap is not written to');
   t.equal(statSync(join(paths.get('secret') as string, 'password')).gid, 4321);
   t.same(readdirSync(paths.get('absent') as string).filter((name) => !name.startsWith('..')), []);
   t.same(
@@ -169,6 +169,38 @@ stringData: {password: hidden}`,
   await tearDownPodDirectory(directory.path, mounter);
   t.same(mounter.mounts, []);
   t.notOk(readdirSync(join(dir, 'pods')).includes('u'));
+});
+
+await t.test('fsGroup: files of a volume of data become readable by the group, others writable too', async (t) => {
+  const m = manifest(
+    `
+securityContext: {fsGroup: 4321}
+containers: [{name: a, image: b}]
+volumes:
+  - {name: plain, emptyDir: {}}
+  - {name: private, configMap: {name: c, defaultMode: 0400}}
+  - {name: open, configMap: {name: c, defaultMode: 0444}}
+  - {name: usual, configMap: {name: c}}
+  - {name: secret, secret: {secretName: s, defaultMode: 0400}}`,
+    `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+data: {k: v}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {k: hidden}`,
+  );
+  const directory = new PodDirectory(t.testdir({}), 'u');
+  const paths = await prepareVolumes(m, directory, new FakeMounter());
+  const fileMode = (volume: string) => mode(join(paths.get(volume) as string, 'k'));
+  t.same(['private', 'open', 'usual', 'secret'].map(fileMode), [0o440, 0o444, 0o644, 0o440]);
+  t.equal(mode(paths.get('private') as string), 0o2777);
+  writeFileSync(join(paths.get('plain') as string, 'k'), '', { mode: 0o600 });
+  await prepareVolumes(m, directory, new FakeMounter());
+  t.equal(fileMode('plain'), 0o660);
 });
 
 await t.test('a failure names the volume', async (t) => {

@@ -1,7 +1,9 @@
 import { Client, credentials, Metadata, status, type ClientOptions, type MethodDefinition, type ServiceError } from '@grpc/grpc-js';
 import type { CallOptions } from '../call-options.js';
 import { ContainerdError } from '../errors.js';
+import { connectionFailure } from './connection-failure.js';
 import { MessageQueue } from './message-queue.js';
+import { onAbort } from './on-abort.js';
 
 /** One method of a generated service definition. */
 export type Method<Request, Response> = Pick<
@@ -89,13 +91,13 @@ export class Channel {
         (error, response) => {
           this.open.delete(call);
           detach();
-          const failure = error === null ? undefined : callError(name, error, options.signal);
+          const failure = error === null ? undefined : this.callError(name, error, options.signal);
           done(failure);
           if (failure !== undefined) reject(failure);
           else resolve(response as Response);
         },
       );
-      const detach = cancelOn(options.signal, call);
+      const detach = onAbort(options.signal, () => call.cancel());
       this.open.add(call);
     });
   }
@@ -163,9 +165,15 @@ export class Channel {
     this.open.add(call);
     call.on('data', (message: Response) => queue.push(message));
     call.on('end', () => finish());
-    call.on('error', (error: ServiceError) => finish(callError(name, error, options.signal)));
-    detach = cancelOn(options.signal, call);
+    call.on('error', (error: ServiceError) => finish(this.callError(name, error, options.signal)));
+    detach = onAbort(options.signal, () => call.cancel());
     return queue;
+  }
+
+  private callError(name: string, error: ServiceError, signal: AbortSignal | undefined): ContainerdError {
+    if (error.code === status.CANCELLED && signal?.aborted) return cancelled(name, signal);
+    const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, this.options.socketPath) : undefined;
+    return new ContainerdError(error.code, name, failure ?? error.details, { cause: error });
   }
 
   private observe(name: string, options: CallOptions): (error?: Error) => void {
@@ -197,20 +205,8 @@ function deadline(timeoutMs: number): { deadline?: number } {
   return timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {};
 }
 
-function cancelOn(signal: AbortSignal | undefined, call: { cancel(): void }): () => void {
-  if (signal === undefined) return () => undefined;
-  const cancel = () => call.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
-}
-
 function cancelled(name: string, signal: AbortSignal): ContainerdError {
   return new ContainerdError(status.CANCELLED, name, 'cancelled by the caller', { cause: signal.reason });
-}
-
-function callError(name: string, error: ServiceError, signal: AbortSignal | undefined): ContainerdError {
-  if (error.code === status.CANCELLED && signal?.aborted) return cancelled(name, signal);
-  return new ContainerdError(error.code, name, error.details, { cause: error });
 }
 
 function failed<T>(error: Error): AsyncIterableIterator<T> {

@@ -1,5 +1,6 @@
 import type { CallOptions } from '../call-options.js';
 import { isCancelled } from '../errors.js';
+import { onAbort } from '../grpc/on-abort.js';
 import type { Content } from '../services/content.js';
 import { newStreamId, type NamedStream, type Streaming } from '../services/streaming.js';
 import type { Transfer } from '../services/transfer.js';
@@ -35,8 +36,7 @@ export async function pullImage(
   // One controller ends the transfer for whatever reason comes first; the reason is what the caller gets.
   const abort = new AbortController();
   const stop = (reason: unknown) => abort.abort(reason);
-  const onCallerAbort = () => stop(options.signal?.reason);
-  options.signal?.addEventListener('abort', onCallerAbort, { once: true });
+  const detach = onAbort(options.signal, () => stop(options.signal?.reason));
   let watch: StallWatch | undefined;
   let ownFailure: Error | undefined;
   let credentialsFailure: Error | undefined;
@@ -69,7 +69,7 @@ export async function pullImage(
     throw error;
   } finally {
     watch?.stop();
-    options.signal?.removeEventListener('abort', onCallerAbort);
+    detach();
     // From here on an error of a stream says nothing about the pull.
     stop(undefined);
     for (const stream of streams) stream.close();

@@ -36,6 +36,8 @@ type Table = Record<string, unknown>;
 interface Layer {
   readonly source: string;
   readonly content: Table;
+  /** Why there is no content; kept until all layers were checked. */
+  readonly problem?: string;
 }
 
 /**
@@ -60,17 +62,16 @@ export function defaultConfig(): CriquetConfig {
 async function readLayers(path: string, required: boolean): Promise<Layer[]> {
   const main = await readLayer(path, required);
   const dropInDir = join(dirname(path), `${basename(path, extname(path))}.d`);
-  const names = await listDropIns(dropInDir);
-  const layers = [main, ...(await Promise.all(names.map((name) => readLayer(join(dropInDir, name), true))))];
+  const layers = [main, ...(await readDropIns(dropInDir))];
   return layers.filter((layer) => layer !== undefined);
 }
 
-async function listDropIns(dir: string): Promise<string[]> {
+async function readDropIns(dir: string): Promise<(Layer | undefined)[]> {
   try {
-    return (await readdir(dir)).filter((name) => name.endsWith('.toml') && !name.startsWith('.')).sort();
+    const names = (await readdir(dir)).filter((name) => name.endsWith('.toml') && !name.startsWith('.')).sort();
+    return await Promise.all(names.map((name) => readLayer(join(dir, name), true)));
   } catch (error) {
-    if (isMissing(error)) return [];
-    throw new ConfigError([{ source: dir, message: `cannot be read: ${messageOf(error)}` }], { cause: error });
+    return isMissing(error) ? [] : [unusable(dir, `cannot be read: ${messageOf(error)}`)];
   }
 }
 
@@ -79,17 +80,19 @@ async function readLayer(path: string, required: boolean): Promise<Layer | undef
   try {
     content = await readFile(path, 'utf8');
   } catch (error) {
-    if (isMissing(error) && !required) return undefined;
-    const reason = isMissing(error) ? 'there is no such file' : `cannot be read: ${messageOf(error)}`;
-    throw new ConfigError([{ source: path, message: reason }], { cause: error });
+    if (isMissing(error)) return required ? unusable(path, 'there is no such file') : undefined;
+    return unusable(path, `cannot be read: ${messageOf(error)}`);
   }
   try {
     return { source: path, content: parse(content) };
   } catch (error) {
     const at = error instanceof TomlError ? `line ${error.line}, column ${error.column}: ` : '';
-    const reason = messageOf(error).split('\n')[0] ?? '';
-    throw new ConfigError([{ source: path, message: `${at}${reason}` }], { cause: error });
+    return unusable(path, `${at}${messageOf(error).split('\n')[0] ?? ''}`);
   }
+}
+
+function unusable(source: string, problem: string): Layer {
+  return { source, content: {}, problem };
 }
 
 /** Checks every layer by itself, so that a problem names the layer it stands in, then the whole. */
@@ -97,7 +100,8 @@ function merge(layers: readonly Layer[]): CriquetConfig {
   const problems: ConfigProblem[] = [];
   const base: Table = { runtime: { handlers: { runc: {} } } };
   let merged = base;
-  for (const { source, content } of layers) {
+  for (const { source, content, problem } of layers) {
+    if (problem !== undefined) problems.push({ source, message: problem });
     const checked = configSchema.safeParse(content);
     if (checked.success) merged = overlay(merged, content);
     else problems.push(...problemsOf(checked.error.issues, content, source));

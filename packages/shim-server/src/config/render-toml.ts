@@ -62,7 +62,18 @@ function renderTable(type: z.ZodType, value: unknown, path: readonly string[]): 
 
 /** A value as a file wants it: durations are text there. Sizes may stand as numbers. */
 function fileForm(type: z.ZodType, value: unknown): unknown {
-  return type.meta()?.unit === 'ms' ? `${String(value)}ms` : value;
+  return type.meta()?.unit === 'ms' ? durationText(Number(value)) : value;
+}
+
+/** `250ms`, `10s`, `1m30s`, `1h1.5s`. */
+function durationText(ms: number): string {
+  if (ms < 1000) return `${ms}ms`;
+  const parts: [amount: number, unit: string][] = [
+    [Math.floor(ms / 3_600_000), 'h'],
+    [Math.floor((ms % 3_600_000) / 60_000), 'm'],
+    [(ms % 60_000) / 1000, 's'],
+  ];
+  return parts.map(([amount, unit]) => (amount === 0 ? '' : `${amount}${unit}`)).join('');
 }
 
 function tomlValue(value: unknown): string {

@@ -43,12 +43,16 @@ export const absolutePaths = z
   .min(1)
   .meta({ allowed: 'a list of absolute paths, at least one' });
 
+/** What fits into `sun_path` (unix(7)) with its final NUL. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
 /** A unix socket: `unix:///path` or `/path`, normalised to `unix:///path`. */
 export const unixAddress = z
   .string()
   .regex(/^(unix:\/\/)?\/[^\0]+$/)
+  .refine((value) => Buffer.byteLength(value.replace(/^unix:\/\//, '')) <= MAX_SOCKET_PATH_BYTES)
   .transform((value) => (value.startsWith('/') ? `unix://${value}` : value))
-  .meta({ allowed: 'a unix socket address such as "unix:///run/criquet/criquet.sock"' });
+  .meta({ allowed: `a unix socket address such as "unix:///run/criquet/criquet.sock", its path at most ${MAX_SOCKET_PATH_BYTES} bytes` });
 
 export function wholeNumber(min: number, max: number) {
   return z.int().min(min).max(max).meta({ allowed: `a whole number from ${min} to ${max}` });

@@ -61,6 +61,11 @@ export class ContainerIo {
     await TaskIo.attach(this.layout.containerIo(containerId), { stdin: false, terminal: false }).remove();
   }
 
+  /** The FIFOs that are read at the moment. */
+  openFifos(): string[] {
+    return [...this.live.values()].flatMap(({ io }) => [io.paths.stdout, io.paths.stderr]).filter((path) => path !== '');
+  }
+
   /** Stops reading of all containers, with what was read written out; they go on and the FIFOs wait. */
   async suspend(): Promise<void> {
     await Promise.all([...this.live.keys()].map((id) => this.disconnect(id)));

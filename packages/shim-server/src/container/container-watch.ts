@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
 import { ignoreNotFound, ignoreTaskGone } from '../runtime/already-gone.js';
+import { lifetime } from '../runtime/lifetime.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers } from '../tokens.js';
@@ -29,7 +30,7 @@ interface Watched {
 @scoped(Lifecycle.ContainerScoped)
 export class ContainerWatch {
   private readonly watched = new Map<string, Watched>();
-  private readonly ended = new AbortController();
+  private readonly ended = lifetime();
 
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,

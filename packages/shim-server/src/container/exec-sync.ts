@@ -51,13 +51,12 @@ export class ExecSync {
     const takeBack = () => Promise.all([undo.process.run(), undo.io.run()]);
     const limit = new TimeLimit(request.timeout, signal);
     try {
-      const response = await this.run(container.id, execId, request.cmd, limit.signal, undo, log);
-      await takeBack();
-      return response;
+      return await this.run(container.id, execId, request.cmd, limit.signal, undo, log);
     } catch (error) {
-      // A hung shim answers its caller in time; what is to be taken back waits for the shim.
-      void takeBack();
       throw limit.passed() ? limit.error(error) : error;
+    } finally {
+      // Behind the answer: a hung shim, or one whose process left a child that holds the streams, takes seconds to delete it.
+      void takeBack();
     }
   };
 

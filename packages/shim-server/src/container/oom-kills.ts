@@ -3,7 +3,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from '../runtime/event-stream.js';
 import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
-import { Token } from '../tokens.js';
+import { Token, type Containers } from '../tokens.js';
 
 /**
  * Knows whether the kernel killed a process of a container for its memory limit. The container's cgroup is asked first: it
@@ -17,8 +17,13 @@ export class OomKills {
   constructor(
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(EventStream) events: EventStream,
+    @inject(Token.Containers) containers: Containers,
   ) {
-    events.on('oom', (event) => this.announced.add(event.containerId));
+    events.on('oom', ({ containerId }) => {
+      // Of others in the namespace, or told too late to matter: nobody would ever forget it.
+      const container = containers.get(containerId);
+      if (container !== undefined && container.phase !== 'exited') this.announced.add(containerId);
+    });
   }
 
   async happened(container: ContainerRecord): Promise<boolean> {

@@ -37,7 +37,7 @@ function parse(text: string): number {
   const realTime = /^(?:SIG)?RT(MIN|MAX)(?:([+-])(\d+))?$/.exec(name);
   if (realTime !== null) {
     const offset = Number(`${realTime[2] ?? '+'}${realTime[3] ?? '0'}`);
-    return inRange((realTime[1] === 'MIN' ? SIGRTMIN : SIGRTMAX) + offset, text);
+    return inRange((realTime[1] === 'MIN' ? SIGRTMIN : SIGRTMAX) + offset, text, SIGRTMIN);
   }
   const signals = constants.signals as Readonly<Record<string, number>>;
   const full = name.startsWith('SIG') ? name : `SIG${name}`;
@@ -46,7 +46,7 @@ function parse(text: string): number {
   return number;
 }
 
-function inRange(number: number, text: string): number {
-  if (number < 1 || number > SIGRTMAX) throw invalidArgument('stop signal', `${JSON.stringify(text)} is no signal`);
+function inRange(number: number, text: string, lowest = 1): number {
+  if (number < lowest || number > SIGRTMAX) throw invalidArgument('stop signal', `${JSON.stringify(text)} is no signal`);
   return number;
 }

@@ -12,6 +12,7 @@ import {
 import type { Logger } from 'pino';
 import { once } from 'node:events';
 import type { CallContext, StreamCall, UnaryCall } from './call-context.js';
+import { lifetime } from '../runtime/lifetime.js';
 import { toStatus } from './status.js';
 
 type Handler<GrpcHandler> =
@@ -164,7 +165,7 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
 
 /** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects. */
 function callSignal(call: AnyCall): AbortSignal {
-  const controller = new AbortController();
+  const controller = lifetime();
   const deadline = call.getDeadline();
   const remaining = (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now();
   call.on('cancelled', () => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,7 +36,7 @@ export class CriServer {
    */
   async listen(): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o755 });
-    if (await isServed(this.path)) throw new Error(`${this.path}: another process serves this socket`);
+    await requireFreeSocket(this.path);
     await rm(this.path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.server.bindAsync(`unix://${this.path}`, ServerCredentials.createInsecure(), (error) => (error ? reject(error) : resolve()));
@@ -47,9 +47,24 @@ export class CriServer {
   /** Takes no more calls and lets those under way finish, for at most `ms`; then they are cut off. The socket is gone after it. */
   async close(ms: number): Promise<void> {
     await rm(this.path, { force: true });
-    await Promise.race([this.underWay.drained(), pause(ms)]);
+    // Open connections are told to go away: they take no new call, and end when the last answer is out.
+    const answered = new Promise<void>((resolve) => this.server.tryShutdown(() => resolve()));
+    const done = new AbortController();
+    const late = pause(ms, undefined, { signal: done.signal }).catch(() => undefined);
+    await Promise.race([Promise.all([answered, this.underWay.drained()]), late]);
+    done.abort();
     this.server.forceShutdown();
   }
+}
+
+/**
+ * Looks whether a socket can be had, before the daemon touches anything that the one that serves it may be working on.
+ * @throws Error when somebody serves it, or something else lies in its place
+ */
+export async function requireFreeSocket(path: string): Promise<void> {
+  const present = await lstat(path).catch(() => undefined);
+  if (present !== undefined && !present.isSocket()) throw new Error(`${path}: is there and is no socket`);
+  if (present !== undefined && (await isServed(path))) throw new Error(`${path}: another process serves this socket`);
 }
 
 function isServed(path: string): Promise<boolean> {

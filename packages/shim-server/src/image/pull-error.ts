@@ -22,7 +22,8 @@ export function pullError(error: unknown, reference: string, snapshotter: string
   if (!(error instanceof ContainerdError)) return error;
   const { code, details } = error;
   if (code === status.INVALID_ARGUMENT && details.includes('unpacker')) return notUnpacked(reference, snapshotter);
-  if (code !== status.UNKNOWN) return error;
+  const named = details.includes(reference) ? error : new ShimError(code, `${reference}: ${details}`, { cause: error });
+  if (code !== status.UNKNOWN) return named;
   // Names and addresses may hold the same words and numbers as an answer.
   const said = details.replaceAll(reference, '').replace(/https?:\/\/[^\s"]+/g, '');
   if (SIGNATURE.test(said)) {
@@ -31,7 +32,7 @@ export function pullError(error: unknown, reference: string, snapshotter: string
   for (const [pattern, mapped] of HTTP_STATUS) {
     if (pattern.test(said)) return new ShimError(mapped, `${reference}: ${details}`, { cause: error });
   }
-  return UNREACHABLE.test(said) ? registryUnavailable(reference, details, error) : error;
+  return UNREACHABLE.test(said) ? registryUnavailable(reference, details, error) : named;
 }
 
 /** Transfer unpacks only for the snapshotters of its own configuration. */

@@ -1,26 +1,29 @@
 import { mkdir, open, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import koffi from 'koffi';
 
 const flock = koffi.load(null).func('int flock(int fd, int operation)');
 const LOCK_EX_NB = 2 | 4;
 
-/** Held for as long as a daemon uses a state directory; the kernel ends it with the process. */
+/** Held for as long as a daemon uses something that two must not share; the kernel ends it with the process. */
 export class DaemonLock {
-  private constructor(private readonly file: FileHandle) {}
+  private constructor(private readonly handle: FileHandle) {}
 
-  /** @throws Error when another daemon uses the directory */
-  static async take(stateDir: string): Promise<DaemonLock> {
-    await mkdir(stateDir, { recursive: true, mode: 0o711 });
-    const file = await open(join(stateDir, 'lock'), 'w', 0o600);
-    if (flock(file.fd, LOCK_EX_NB) !== 0) {
-      await file.close();
-      throw new Error(`state_dir ${stateDir}: another criquet uses it`);
+  /**
+   * @param file made where it is absent, and left there.
+   * @param taken the message when another daemon holds it.
+   */
+  static async take(file: string, taken: string): Promise<DaemonLock> {
+    await mkdir(dirname(file), { recursive: true, mode: 0o711 });
+    const handle = await open(file, 'w', 0o600);
+    if (flock(handle.fd, LOCK_EX_NB) !== 0) {
+      await handle.close();
+      throw new Error(taken);
     }
-    return new DaemonLock(file);
+    return new DaemonLock(handle);
   }
 
   async release(): Promise<void> {
-    await this.file.close();
+    await this.handle.close();
   }
 }

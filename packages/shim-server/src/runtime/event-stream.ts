@@ -9,6 +9,7 @@ import {
 } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { lifetime } from './lifetime.js';
 import { Token } from '../tokens.js';
 
 /** What is listened to; containerd's filter language, alternatives. */
@@ -28,7 +29,7 @@ interface EventMap {
 /** containerd's events of this namespace, subscribed to for as long as the daemon lives. */
 @scoped(Lifecycle.ContainerScoped)
 export class EventStream extends EventEmitter<EventMap> {
-  private readonly ended = new AbortController();
+  private readonly ended = lifetime();
   private running: Promise<void> | undefined;
 
   constructor(

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
+import { lifetime } from './lifetime.js';
 import { Token } from '../tokens.js';
 
 const FIRST_PAUSE_MS = 1_000;
@@ -16,7 +17,7 @@ const ATTEMPT_MS = 120_000;
 @scoped(Lifecycle.ContainerScoped)
 export class OwedWork {
   private readonly owed = new Set<string>();
-  private readonly ended = new AbortController();
+  private readonly ended = lifetime();
 
   constructor(@inject(Token.Logger) private readonly log: Logger) {}
 

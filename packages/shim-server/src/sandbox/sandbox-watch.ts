@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { lifetime } from '../runtime/lifetime.js';
 import { ProcessEnd } from '../runtime/process-end.js';
 import { Token, type Sandboxes } from '../tokens.js';
 
 /** Notices when a pause process ends by itself: its sandbox is then not ready. */
 @scoped(Lifecycle.ContainerScoped)
 export class SandboxWatch {
-  private readonly ended = new AbortController();
+  private readonly ended = lifetime();
 
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,

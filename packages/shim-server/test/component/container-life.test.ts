@@ -1,6 +1,7 @@
 import { readFile, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
+import { NamespaceMode } from '@criquet/cri-api';
 import { decodeSpec } from '@criquet/runtime-containerd';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
@@ -73,6 +74,42 @@ for (const [code, reason] of [[137, 'OOMKilled'], [143, 'Error'], [0, 'Completed
   });
 }
 
+test('a creation whose undo fails is undone in the background', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const before = await shim.leftovers();
+  shim.failpoints.fail('CreateContainer/look up the user');
+  shim.containerd.control.fail('snapshots.remove', { code: status.FAILED_PRECONDITION, details: 'busy', times: 1 });
+  await t.rejects(shim.createContainer(pod), { code: status.INTERNAL, details: 'look up the user: failpoint' });
+  t.not((await shim.leftovers()).length, before.length, 'something is left');
+  await eventually(async () => {
+    if ((await shim.leftovers()).length > before.length) throw new Error('still left');
+  });
+  shim.failpoints.clear();
+  t.match(await shim.createContainer(pod), /^[0-9a-f]{64}$/);
+});
+
+test('the PID namespace of another container of the pod: only of one that runs', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const other = await shim.runPod({ metadata: { name: 'other', namespace: 'ns', uid: 'u2' } });
+  const target = await shim.createContainer(pod);
+  const debug = (targetId: string) => ({
+    metadata: { name: 'debug', attempt: 0 },
+    linux: { securityContext: { namespaceOptions: { pid: NamespaceMode.TARGET, targetId } } },
+  });
+  await t.rejects(shim.createContainer(pod, debug(target)), { code: status.FAILED_PRECONDITION, details: /target_id.*does not run/ });
+  await t.rejects(shim.createContainer(other, debug(target)), { code: status.INVALID_ARGUMENT, details: /target_id.*same pod/ });
+  await shim.cri.runtime.startContainer({ containerId: target });
+  // The fake's processes have made-up numbers: this one is there.
+  Object.defineProperty(shim.containerd.process(NAMESPACE, target).init, 'pid', { value: process.pid });
+  await shim.restart();
+  const debugging = await shim.createContainer(pod, debug(target));
+  t.match(spec(shim, debugging).linux?.namespaces?.find(({ type }) => type === 'pid'), { path: `/proc/${process.pid}/ns/pid` });
+});
+
 test('what containerd says when it cannot create the task: StartError with its message', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
@@ -141,6 +178,37 @@ test('T4 exit handling fails once: tried again with growing pauses', async (t) =
   });
   await shim.restart();
   t.match(await exited(shim, containerId), { exitCode: 9 }, 'and it is written down');
+});
+
+test('a wait that is never answered: the exit comes from the event', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  t.teardown(shim.containerd.control.hang('tasks.wait'));
+  const containerId = await shim.startContainer(pod);
+  shim.containerd.process(NAMESPACE, containerId).exit(6);
+  t.match(await exited(shim, containerId), { exitCode: 6, reason: 'Error' });
+});
+
+test('T5 a hundred starts that fail when the FIFOs are there: descriptors and files are flat', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const descriptors = async () => (await readdir('/proc/self/fd')).length;
+  const fail = async (attempt: number) => {
+    const containerId = await shim.createContainer(pod, { metadata: { name: 'app', attempt } });
+    await t.rejects(shim.cri.runtime.startContainer({ containerId }), { code: status.UNKNOWN });
+    await shim.cri.runtime.removeContainer({ containerId });
+  };
+  shim.containerd.control.fail('tasks.create', { details: 'no' });
+  await fail(0);
+  const [before, files] = [await descriptors(), await shim.leftovers()];
+  for (let attempt = 1; attempt <= 100; attempt++) await fail(attempt);
+  await eventually(async () => {
+    const now = await descriptors();
+    if (now > before + 2) throw new Error(`${now} instead of ${before}`);
+  });
+  t.same(await shim.leftovers(), files);
 });
 
 test('the last output of a process is in the log when its exit is told', async (t) => {

@@ -37,7 +37,7 @@ test('output of both streams, exit code, and nothing left', async (t) => {
   t.equal(text(answer.stdout), 'args sh -c x\n');
   t.equal(text(answer.stderr), 'to stderr');
   t.equal(answer.exitCode, 7);
-  t.same(await left(shim, containerId), []);
+  await nothingLeft(shim, containerId);
 });
 
 test('the command runs as the container does: user, environment, directory, without a terminal', async (t) => {
@@ -117,7 +117,7 @@ test('S1 a background child holds the streams: answered after a bounded wait, wi
   const answers = await Promise.all(Array.from({ length: 20 }, () => shim.cri.runtime.execSync({ containerId, cmd: ['x'], timeout: 0n })));
   t.ok(Date.now() - began < 4_000);
   t.ok(answers.every(({ exitCode, stdout }) => exitCode === 0 && text(stdout) === 'hi'));
-  t.same(await left(shim, containerId), []);
+  await nothingLeft(shim, containerId);
   for (const close of closers) await close();
 });
 
@@ -222,7 +222,6 @@ test('100 commands at once, descriptors flat', async (t) => {
     await process.stdout(process.args[0] ?? '');
     process.exit(0);
   });
-  const { readdir } = await import('node:fs/promises');
   const descriptors = async () => (await readdir('/proc/self/fd')).length;
   await shim.cri.runtime.execSync({ containerId, cmd: ['warm'] });
   const before = await descriptors();
@@ -232,5 +231,5 @@ test('100 commands at once, descriptors flat', async (t) => {
     const now = await descriptors();
     if (now > before + 2) throw new Error(`${now} instead of ${before}`);
   });
-  t.same(await left(shim, containerId), []);
+  await nothingLeft(shim, containerId);
 });

@@ -213,13 +213,13 @@ const failures: readonly [string, { code: status; details: string }, { code: sta
   ],
   [
     'garbage',
-    { code: status.UNKNOWN, details: 'failed to decode manifest: invalid character \'<\' looking for beginning of value' },
-    { code: status.UNKNOWN, details: /decode manifest/ },
+    { code: status.UNKNOWN, details: 'children: invalid desc sha256:00: invalid character \'<\' looking for beginning of value' },
+    { code: status.UNKNOWN, details: /app:1.*invalid character/ },
   ],
   [
     'a wrong digest',
     { code: status.FAILED_PRECONDITION, details: 'failed commit on ref "layer-sha256:00": unexpected commit digest sha256:01, expected sha256:00: failed precondition' },
-    { code: status.FAILED_PRECONDITION, details: /unexpected commit digest/ },
+    { code: status.FAILED_PRECONDITION, details: /app:1.*unexpected commit digest/ },
   ],
 ];
 for (const [what, error, expected] of failures) {

@@ -298,6 +298,18 @@ test('the files of a pod are there while it lives', async (t) => {
   t.match(shm, /nosuid,nodev,noexec.* - tmpfs shm rw,size=65536k/, 'R6: 64 MiB of shared memory');
 });
 
+test('a pod with the host\'s IPC has the host\'s shared memory, and mounts nothing', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod({ linux: { securityContext: { namespaceOptions: { ipc: NamespaceMode.NODE } } } });
+  const container = await shim.createContainer(pod);
+  const { mounts } = decodeSpec(shim.containerd.state(NAMESPACE).containers.get(container)?.spec as never);
+  t.equal(mounts?.find(({ destination }) => destination === '/dev/shm')?.source, '/dev/shm');
+  t.same((await shim.leftovers()).filter((line) => line.startsWith('mount')), []);
+  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.same(await shim.leftovers(), []);
+});
+
 test('verbose status: what crictl inspectp and inspect show', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());

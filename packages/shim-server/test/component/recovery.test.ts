@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { attaching } from '@criquet/network-cni/testing';
@@ -68,6 +68,35 @@ test('what exited while the daemon was away has its true exit code and time', as
   t.match(container, { exitCode: 42, reason: 'Error' });
   t.ok(Number((BigInt(Date.now()) * 1_000_000n - container.finishedAt) / 1_000_000n) >= 250, 'when it ended, not when it was noticed');
   t.notOk(shim.containerd.state(NAMESPACE).tasks.has(containerId));
+});
+
+test('what a container writes before it ends while the daemon is away stands in its log', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await shim.startContainer(await shim.runPod());
+  const process = shim.containerd.process(NAMESPACE, containerId);
+  await process.stdout('before\nunfini');
+  await eventually(async () => {
+    if ((await shim.log()).length !== 1) throw new Error('not logged yet');
+  });
+  await shim.stopServing();
+  const keeper = Number(await readFile(join(shim.config.stateDir, 'fifo-keeper.pid'), 'utf8'));
+  await process.stdout('shed\nlast words\n');
+  await process.stderr('a complaint\n');
+  process.exit(3);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await shim.restart();
+  t.match(await exited(shim, containerId), { exitCode: 3 });
+  const log = await shim.log();
+  t.same(
+    log.filter((line) => line.startsWith('stdout')),
+    ['stdout F before', 'stdout P unfini', 'stdout F shed', 'stdout F last words'],
+  );
+  t.ok(log.includes('stderr F a complaint'));
+  await eventually(async () => {
+    const runs = await readlink(`/proc/${keeper}/exe`).then(() => true, () => false);
+    if (runs) throw new Error('the keeper still runs');
+  });
 });
 
 test('a pause process that ended while the daemon was away: NOTREADY', async (t) => {

@@ -185,6 +185,7 @@ export class Shim {
     this.containerd.stop();
     await this.containerd.listen();
     await rm(join(this.config.stateDir, 'lock'));
+    await rm(`${this.config.containerd.address.replace('unix://', '')}.criquet-${NAMESPACE}.lock`);
     this.cri.close();
     this.failpoints = new TestFailpoints();
     this.compositions += 1;
@@ -206,9 +207,16 @@ export class Shim {
       failpoints.abandon();
       await server.stop();
     }
+    await this.endFifoKeeper();
     await this.containerd.close();
     for (const mount of await this.mounts()) unmount(mount);
     await rm(this.dir, { recursive: true, force: true });
+  }
+
+  /** What a shutdown leaves for the next start, which does not come. */
+  private async endFifoKeeper(): Promise<void> {
+    const pid = Number(await readFile(join(this.config.stateDir, 'fifo-keeper.pid'), 'utf8').catch(() => ''));
+    if (pid > 1) process.kill(pid, 'SIGTERM');
   }
 
   /** What containers do, and the commands that run in them; pause processes wait for their signal. */

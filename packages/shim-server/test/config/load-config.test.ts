@@ -118,7 +118,7 @@ await t.test('what is wrong names file, key and what is allowed', async (t) => {
     ['number for text', 'log_level = 3', 'log_level: expected one of "silent", "fatal", "error", "warn", "info", "debug", "trace", got 3'],
     ['unknown level', 'log_level = "loud"', 'log_level: expected one of "silent"'],
     ['relative path', 'state_dir = "run"', 'state_dir: expected an absolute path such as "/run/criquet", got "run"'],
-    ['TCP address', 'listen = "tcp://127.0.0.1:80"', 'listen: expected a unix socket address such as "unix:///run/criquet/criquet.sock", got "tcp://127.0.0.1:80"'],
+    ['TCP address', 'listen = "tcp://127.0.0.1:80"', 'listen: expected a unix socket address such as "unix:///run/criquet/criquet.sock", its path at most 107 bytes, got "tcp://127.0.0.1:80"'],
     ['text for a list', '[cni]\nbin_dirs = "/opt"', 'cni.bin_dirs: expected a list of absolute paths, at least one, got "/opt"'],
     ['bad element of a list', '[cni]\nbin_dirs = ["/opt", 3]', 'cni.bin_dirs: expected a list of absolute paths, at least one, got ["/opt",3]'],
     ['empty list', '[cni]\nbin_dirs = []', 'cni.bin_dirs: expected a list of absolute paths, at least one, got []'],
@@ -155,6 +155,30 @@ await t.test('all problems are reported, each with its own source', async (t) =>
       ['--log-level', 'log_level'],
     ],
   );
+});
+
+await t.test('a file that cannot be read or parsed does not hide what is wrong in others', async (t) => {
+  const dir = t.testdir({
+    'c.toml': 'log_levl = "info"',
+    'c.d': { '10.toml': 'a = \n', '20.toml': '[cni]\nmax_conf_num = "x"', '30.toml': {} },
+  });
+  const error = await loadConfig({ path: join(dir, 'c.toml'), overrides: [{ flag: '--listen', key: 'listen', value: 'x' }] }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  t.match(error, { name: 'ConfigError' });
+  const { problems } = error as ConfigError;
+  t.same(
+    problems.map(({ source, key }) => [source.replace(dir, ''), key]),
+    [
+      ['/c.toml', 'log_levl'],
+      ['/c.d/10.toml', undefined],
+      ['/c.d/20.toml', 'cni.max_conf_num'],
+      ['/c.d/30.toml', undefined],
+      ['--listen', 'listen'],
+    ],
+  );
+  t.match(problems[1]?.message, /^line 1, column 5: /);
 });
 
 await t.test('durations and sizes', async (t) => {

@@ -29,6 +29,24 @@ await t.test('a rendered configuration reads back as it was', async (t) => {
   t.same((await loadConfig({ path })).config, config);
 });
 
+await t.test('durations are written as people write them', async (t) => {
+  const written = async (value: string) => {
+    const { config } = await loadConfig({ path: join(t.testdir({ 'e.toml': '' }), 'e.toml'), overrides: [{ flag: '-', key: 'containerd.call_timeout', value }] });
+    return /^call_timeout = "(.*)"$/m.exec(renderConfig(config))?.[1];
+  };
+  const cases: [value: string, expected: string][] = [
+    ['10000ms', '10s'],
+    ['120s', '2m'],
+    ['90s', '1m30s'],
+    ['3600s', '1h'],
+    ['1h0m1.5s', '1h1.5s'],
+    ['250ms', '250ms'],
+    ['1001ms', '1.001s'],
+    ['36h', '36h'],
+  ];
+  for (const [value, expected] of cases) t.equal(await written(value), expected, value);
+});
+
 await t.test('every key is documented', async (t) => {
   for (const table of describeConfig()) {
     for (const key of table.keys) {
