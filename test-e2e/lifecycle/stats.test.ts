@@ -1,4 +1,4 @@
-import { readFile, readdir, rmdir } from 'node:fs/promises';
+import { access, readFile, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ContainerEventType, type ContainerEventResponse } from '@criquet/cri-api';
 import { eventually } from '../harness/eventually.js';
@@ -59,6 +59,22 @@ await onEachEngine(
       });
       t.equal(ofPod?.linux?.network?.defaultInterface?.name, 'eth0');
       t.match(ofPod?.linux?.containers, [{ attributes: { id: container.id } }]);
+      await container.remove();
+    });
+
+    await t.test('metrics: a value for every descriptor that this machine can tell', async (t) => {
+      const container = await pod.start({ linux: { resources: { cpuPeriod: 100_000n, cpuQuota: 20_000n, memoryLimitInBytes: 64n * MIB } } });
+      const { descriptors } = await runtime.listMetricDescriptors({}, CALL);
+      const { podMetrics } = await runtime.listPodSandboxMetrics({}, CALL);
+      const ofPod = podMetrics.find(({ podSandboxId }) => podSandboxId === pod.id);
+      const found = new Set([...(ofPod?.metrics ?? []), ...(ofPod?.containerMetrics.flatMap(({ metrics }) => metrics) ?? [])].map(({ name }) => name));
+      // Devices below an overlay count no I/O everywhere; huge pages and pressure depend on the kernel.
+      const optional = new Set(['container_blkio_device_usage_total', 'container_fs_reads_bytes_total', 'container_fs_reads_total', 'container_fs_writes_bytes_total', 'container_fs_writes_total']);
+      const pressure = (await there('/proc/pressure/cpu')) && ((await there('/sys/fs/cgroup/unified')) || (await there('/sys/fs/cgroup/cgroup.controllers')));
+      const expected = descriptors
+        .map(({ name }) => name)
+        .filter((name) => !optional.has(name) && !name.startsWith('container_hugetlb') && (pressure || !name.startsWith('container_pressure')));
+      t.same(expected.filter((name) => !found.has(name)), []);
       await container.remove();
     });
 
@@ -146,6 +162,13 @@ await onEachEngine(
   },
   { only: 'criquet' },
 );
+
+function there(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
 
 /** What the kubelet does with the cgroup that it made for a pod: it goes in every hierarchy. */
 async function removeCgroups(path: string): Promise<void> {

@@ -233,11 +233,12 @@ void t.test('mountinfo', (t) => {
   t.equal(mounts.length, 3);
   t.same(mounts[1], {
     mountPoint: '/mnt/a b',
+    source: 'tmpfs',
     optionalFields: ['master:3', 'propagate_from:1'],
     superOptions: ['rw', 'size=1k'],
   });
   t.same(mountOf('/mnt/a b/c', mounts)?.optionalFields, [], 'the last of several at one place');
-  t.equal(mountOf('/mnt/a bc', mounts)?.mountPoint, '/');
+  t.equal(mountOf('/mnt/a bc', mounts)?.source, '/dev/sda1');
   t.equal(mountOf('/x', []), undefined);
   t.end();
 });
