@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { constants, createDeflate } from 'node:zlib';
 import { HEADER_DICTIONARY } from '../../../src/streaming/spdy/dictionary.js';
@@ -58,7 +59,7 @@ export class SpdyClient {
   /** Rejects with the HTTP status when the server does not upgrade. */
   static async connect(url: string, protocols: readonly string[], method = 'POST'): Promise<SpdyClient> {
     const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': [...protocols] };
-    const call = request(url, { method, headers, rejectUnauthorized: false } as object);
+    const call = (url.startsWith('https:') ? httpsRequest : httpRequest)(url, { method, headers });
     call.end();
     return new Promise((resolve, reject) => {
       call.once('error', reject);
