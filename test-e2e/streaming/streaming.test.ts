@@ -10,8 +10,8 @@ import { freePort } from '../harness/free-port.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { TestPod } from '../harness/pods.js';
 
-/** A server that answers each connection with what it got, and ends. */
-const ECHO = (port: number, address: string) => `while true; do nc -l -p ${port} -s ${address} -e cat; done`;
+/** An HTTP server on one address, whose page is the port. */
+const PAGE = (port: number, address: string) => `mkdir -p /tmp/w; echo -n page ${port} >/tmp/w/index.html; exec httpd -f -p ${address}:${port} -h /tmp/w`;
 
 await onEachEngine('exec, attach and port-forward by crictl', async (t, node) => {
   const program = await findTool(node.environment, 'crictl');
@@ -26,7 +26,15 @@ await onEachEngine('exec, attach and port-forward by crictl', async (t, node) =>
     const child = spawn(program, ['--config', config, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
     child.stdin.on('error', () => undefined);
     const ended = once(child, 'close').then(([code]) => code as number | null);
-    return { child, ended, stdout: text(child.stdout), stderr: text(child.stderr) };
+    let output = '';
+    const saysForwarding = new Promise<void>((resolve) => {
+      child.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        if (output.includes('Forwarding from')) resolve();
+      });
+      child.once('close', () => resolve());
+    });
+    return { child, ended, saysForwarding, stdout: text(child.stdout), stderr: text(child.stderr) };
   };
   const crictl = async (args: string[], input?: string | Buffer) => {
     const { child, ended, stdout, stderr } = start(args);
@@ -68,24 +76,29 @@ await onEachEngine('exec, attach and port-forward by crictl', async (t, node) =>
     });
 
     await t.test(`port-forward over ${transport}: IPv4 and IPv6 in the pod, and in a pod on the host's network`, async (t) => {
-      await pod.start({ command: ['sh', '-c', ECHO(7001, '127.0.0.1')] });
-      await pod.start({ command: ['sh', '-c', ECHO(7002, '::1')] });
+      await pod.start({ command: ['sh', '-c', PAGE(7001, '127.0.0.1')] });
+      await pod.start({ command: ['sh', '-c', PAGE(7002, '[::1]')] });
       const host = await TestPod.run(node, { linux: { securityContext: { namespaceOptions: { network: 2 } } } });
       const port = await freePort();
-      await host.start({ command: ['sh', '-c', ECHO(port, '127.0.0.1')] });
+      await host.start({ command: ['sh', '-c', PAGE(port, '127.0.0.1')] });
       for (const [id, remote] of [[pod.id, 7001], [pod.id, 7002], [host.id, port]] as const) {
-        const local = await freePort();
-        const session = start(['port-forward', '-r', transport, id, `${local}:${remote}`]);
-        const ask = async (question: string) => {
-          const socket = connect({ host: '127.0.0.1', port: local });
-          socket.on('error', () => undefined);
-          socket.end(question);
-          const answer = await text(socket);
-          if (answer !== question) throw new Error(`${remote}: ${JSON.stringify(answer)}`);
+        // A client ends its whole session when nobody listens yet, so each attempt has one of its own.
+        const ask = async () => {
+          const local = await freePort();
+          const session = start(['port-forward', '-r', transport, id, `${local}:${remote}`]);
+          try {
+            await session.saysForwarding;
+            const socket = connect({ host: '127.0.0.1', port: local });
+            socket.on('error', () => undefined);
+            socket.write('GET / HTTP/1.0\r\n\r\n');
+            const answer = await text(socket);
+            if (!answer.endsWith(`\r\n\r\npage ${remote}`)) throw new Error(`${remote}: ${JSON.stringify(answer)}`);
+          } finally {
+            session.child.kill('SIGKILL');
+            await session.ended;
+          }
         };
-        await t.resolves(eventually(() => ask(`hello ${remote}`), 20_000));
-        session.child.kill('SIGKILL');
-        await session.ended;
+        await t.resolves(eventually(() => ask(), 20_000), `port ${remote}`);
       }
       await host.remove();
     });
