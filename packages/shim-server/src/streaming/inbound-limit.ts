@@ -3,16 +3,20 @@ import type { Readable } from 'node:stream';
 export interface InboundLimits {
   /** What all streams of a connection together may hold that nobody has taken yet, bytes. */
   readonly bytes: number;
-  /** How long a stream that takes nothing may hold up the others of its connection, milliseconds. Default: for ever. */
+  /**
+   * How long a stream that takes nothing may hold up the others of its connection, milliseconds; six times as long when no other is known,
+   * since one may wait unseen in what is not read. Default: for ever.
+   */
   readonly stallMs?: number;
 }
 
 const CHECK_MS = 500;
+const ALONE_FACTOR = 6;
 
 /**
  * Bounds what one connection keeps in memory for streams whose readers are slower than the peer. The peers do not honour
  * windows, so all there is to slow them is the connection as a whole: it is paused above the limit, until half of it is taken.
- * With `stallMs`, a stream that takes nothing for that long while others wait behind it is given up.
+ * With `stallMs`, a stream that takes nothing for too long meanwhile is given up.
  */
 export class InboundLimit {
   private readonly behind = new Set<Readable>();
@@ -25,7 +29,7 @@ export class InboundLimit {
     private readonly limits: InboundLimits,
     private readonly transport: { pause(): void; resume(): void },
     private readonly hooks: {
-      /** Whether others wait. */
+      /** Whether the connection has other streams. */
       readonly others?: () => boolean;
       readonly giveUp?: (stream: Readable) => void;
     } = {},
@@ -67,7 +71,7 @@ export class InboundLimit {
     this.stalledFor = held < this.lastHeld ? 0 : this.stalledFor + CHECK_MS;
     this.lastHeld = held;
     const { stallMs } = this.limits;
-    if (stallMs === undefined || this.stalledFor < stallMs || this.hooks.others?.() !== true) return;
+    if (stallMs === undefined || this.stalledFor < stallMs * (this.hooks.others?.() === true ? 1 : ALONE_FACTOR)) return;
     const worst = [...this.behind].sort((a, b) => b.readableLength - a.readableLength)[0];
     if (worst === undefined) return;
     this.stalledFor = 0;

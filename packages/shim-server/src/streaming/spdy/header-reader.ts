@@ -39,7 +39,7 @@ export class HeaderReader {
     const collect = (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= MAX_BLOCK_BYTES) chunks.push(chunk);
-      else this.inflate.destroy(new SpdyError('a header block is too large'));
+      else this.failure ??= new SpdyError('a header block is too large');
     };
     this.inflate.on('data', collect);
     try {
@@ -56,6 +56,7 @@ export class HeaderReader {
           else setImmediate(resolve);
         });
       });
+      if (this.failure !== undefined) throw this.failure;
     } catch (error) {
       throw new SpdyError(`header block: ${(this.failure ?? (error as Error)).message}`, { cause: error });
     } finally {
