@@ -7,11 +7,7 @@ import { CriCallError, connectCri, ImageServiceService, RuntimeServiceService } 
 import { test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
-const SERVED = new Set([
-  'version', 'status', 'runtimeConfig', 'updateRuntimeConfig', 'runPodSandbox', 'stopPodSandbox', 'removePodSandbox', 'podSandboxStatus', 'listPodSandbox',
-  'createContainer', 'startContainer', 'stopContainer', 'removeContainer', 'listContainers', 'containerStatus', 'execSync', 'reopenContainerLog',
-  'listImages', 'imageStatus', 'pullImage', 'removeImage', 'imageFsInfo',
-]);
+const UNSERVED = new Set(['exec', 'attach', 'portForward', 'checkpointContainer', 'checkpointPod', 'restorePod']);
 
 test('every call of CRI is served, or answers UNIMPLEMENTED with its name', async (t) => {
   const shim = await Shim.start();
@@ -23,14 +19,16 @@ test('every call of CRI is served, or answers UNIMPLEMENTED with its name', asyn
     const error = await new Promise<{ code: status; details: string } | null>((resolve) => {
       const noBytes = () => Buffer.alloc(0);
       if (method.responseStream) {
-        client
-          .makeServerStreamRequest(method.path, noBytes, (bytes: Buffer) => bytes, {})
+        const stream = client.makeServerStreamRequest(method.path, noBytes, (bytes: Buffer) => bytes, {});
+        // Events go on for ever.
+        if (key === 'getContainerEvents') stream.on('metadata', () => stream.cancel());
+        stream
           .on('error', (reason: unknown) => resolve(reason as { code: status; details: string }))
           .on('end', () => resolve(null))
           .resume();
       } else client.makeUnaryRequest(method.path, noBytes, (bytes: Buffer) => bytes, {}, (reason) => resolve(reason));
     });
-    if (SERVED.has(key)) t.not(error?.code, status.UNIMPLEMENTED, name);
+    if (!UNSERVED.has(key)) t.not(error?.code, status.UNIMPLEMENTED, name);
     else t.match(error, { code: status.UNIMPLEMENTED, details: new RegExp(`\\b${name}\\b`) }, name);
   }
 });
