@@ -7,7 +7,7 @@ import { CriCallError, connectCri, ImageServiceService, RuntimeServiceService } 
 import { test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
-const UNSERVED = new Set(['exec', 'attach', 'portForward', 'checkpointContainer', 'checkpointPod', 'restorePod']);
+const UNSERVED = new Set(['checkpointContainer', 'checkpointPod', 'restorePod']);
 
 test('every call of CRI is served, or answers UNIMPLEMENTED with its name', async (t) => {
   const shim = await Shim.start();
