@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { status } from '@grpc/grpc-js';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
