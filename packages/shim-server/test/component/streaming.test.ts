@@ -64,12 +64,18 @@ async function webSocket(url: string, protocols: string[]) {
 }
 
 async function listening(t: Test, onConnection: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = [];
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
     socket.on('error', () => undefined);
     onConnection(socket);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  t.teardown(() => server.close());
+  t.teardown(() => {
+    server.close();
+    // One that is not read does not learn that its peer has gone.
+    for (const socket of sockets) socket.destroy();
+  });
   return (server.address() as { port: number }).port;
 }
 
