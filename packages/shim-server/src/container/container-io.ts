@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -10,6 +9,7 @@ import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
 import { ContainerStdin } from './container-stdin.js';
 import { OutputBroadcast } from './output-broadcast.js';
+import { settledWithin } from './settled-within.js';
 
 /** The open ends of one container's process. */
 interface LiveIo {
@@ -60,10 +60,7 @@ export class ContainerIo {
   async drain(containerId: string, ms: number): Promise<void> {
     const live = this.live.get(containerId);
     if (live === undefined) return;
-    const done = new AbortController();
-    const late = pause(ms, undefined, { signal: done.signal }).catch(() => undefined);
-    await Promise.race([Promise.allSettled(live.outputs.map((output) => output.ended)), late]);
-    done.abort();
+    await settledWithin(live.outputs.map((output) => output.ended), ms);
   }
 
   /** Ends reading and removes the FIFOs; nothing to do for a container without any. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ExecSyncRequest, ExecSyncResponse } from '@criquet/cri-api';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -10,6 +9,7 @@ import { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { CapturedOutput } from './captured-output.js';
 import { ExecProcesses, ExecUndo } from './exec-process.js';
+import { settledWithin } from './settled-within.js';
 import { TimeLimit } from './time-limit.js';
 
 /** How long output is awaited after the process has ended: a child it left behind may hold the streams open for ever. */
@@ -51,10 +51,4 @@ export class ExecSync {
     await settledWithin(exec.readers.map((reader) => reader.ended), DRAIN_MS);
     return { stdout: output.take('stdout'), stderr: output.take('stderr'), exitCode: exit.exitStatus };
   }
-}
-
-async function settledWithin(promises: readonly Promise<unknown>[], ms: number): Promise<void> {
-  const done = new AbortController();
-  await Promise.race([Promise.allSettled(promises), pause(ms, undefined, { signal: done.signal }).catch(() => undefined)]);
-  done.abort();
 }

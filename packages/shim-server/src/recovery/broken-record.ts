@@ -26,7 +26,6 @@ export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, netns
     runtimeHandler: '',
     phase: 'stopped',
     netnsPath,
-    networkName: '',
     networkAttached: true,
     ips: [],
     pid: 0,

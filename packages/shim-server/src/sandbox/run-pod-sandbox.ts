@@ -183,7 +183,6 @@ export class RunPodSandbox {
       runtimeHandler: request.runtimeHandler,
       phase: 'creating',
       netnsPath,
-      networkName: networks[0]?.name ?? '',
       networkAttached: networks.length > 0,
       ips: [],
       pid: 0,

@@ -22,8 +22,6 @@ export interface SandboxRecord {
   readonly phase: SandboxPhase;
   /** Where the network namespace is pinned; "" for a pod on the host's network. */
   readonly netnsPath: string;
-  /** The network config list its attachment was made by; "" while there is none. */
-  readonly networkName: string;
   /** True until the network attachment is known to be gone: a CNI DEL is owed. */
   readonly networkAttached: boolean;
   /** The primary address first. */

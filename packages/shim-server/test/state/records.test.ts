@@ -15,7 +15,6 @@ const sandbox: SandboxRecord = {
   runtimeHandler: 'h',
   phase: 'ready',
   netnsPath: '/run/n',
-  networkName: 'net',
   networkAttached: true,
   ips: ['10.0.0.1', 'fd00::1'],
   pid: 7,
