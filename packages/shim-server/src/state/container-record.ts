@@ -24,6 +24,19 @@ export interface ContainerUser {
   readonly additionalGids: readonly number[];
 }
 
+/** An image that is a volume of a container (CRI `Mount.image`). */
+export interface ImageVolume {
+  /** Its place among the mounts of the container's configuration. */
+  readonly index: number;
+  /** The digest of the image's config. */
+  readonly imageId: string;
+  /** Key of the snapshot that holds the image's layers. */
+  readonly chainId: string;
+  readonly snapshotter: string;
+  /** Of the read-only snapshot that is mounted. */
+  readonly snapshotKey: string;
+}
+
 /** Everything criquet knows of a container; immutable, replaced on change. */
 export interface ContainerRecord {
   readonly id: string;
@@ -44,6 +57,12 @@ export interface ContainerRecord {
   /** The container's cgroup, as its runtime spec names it. */
   readonly cgroupsPath: string;
   readonly user?: ContainerUser;
+  /** Absent for none. */
+  readonly imageVolumes?: readonly ImageVolume[];
+  /** The destinations of the volumes that the image declares; absent for none. */
+  readonly declaredVolumes?: readonly string[];
+  /** The SELinux label of the container's files; absent where there is none. */
+  readonly mountLabel?: string;
   /** The container's process, 0 when it does not run. */
   readonly pid: number;
   /** Unix times in nanoseconds; 0 while not yet. */

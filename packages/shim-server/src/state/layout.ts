@@ -37,6 +37,16 @@ export class Layout {
     return join(this.stateDir, 'io', containerId, execId);
   }
 
+  /** Where the images are mounted that are a container's volumes. */
+  imageVolumes(containerId: string): string {
+    return join(this.stateDir, 'image-volumes', containerId);
+  }
+
+  /** The directories of the volumes that a container's image declares. */
+  declaredVolumes(containerId: string): string {
+    return join(this.rootDir, 'volumes', containerId);
+  }
+
   /** The root of the built-in pause container of one build. */
   pauseRoot(build: string): string {
     return join(this.rootDir, 'pause', build);
