@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Mount } from '@criquet/cri-api';
+import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { Containerd } from '@criquet/runtime-containerd';
 import { status } from '@grpc/grpc-js';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -108,6 +108,9 @@ function checkImageMount(mount: Mount, name: string): void {
   if (mount.hostPath !== '') throw invalidArgument(`${name}.host_path`, 'must be empty where image is given');
   if (mount.image?.image === '') throw invalidArgument(`${name}.image.image`, 'is empty');
   if (!mount.readonly) throw invalidArgument(`${name}.readonly`, 'must be true: images are mounted read-only');
+  if (mount.propagation === MountPropagation.PROPAGATION_BIDIRECTIONAL) {
+    throw invalidArgument(`${name}.propagation`, 'nothing can be propagated out of an image');
+  }
   const subPath = mount.imageSubPath;
   if (subPath.startsWith('/') || subPath.split('/').includes('..')) {
     throw invalidArgument(`${name}.image_sub_path`, `${JSON.stringify(subPath)} is absolute or holds ".."`);

@@ -2,8 +2,9 @@ import type { BigIntStats } from 'node:fs';
 import { getSystemErrorName } from 'node:util';
 import koffi from 'koffi';
 
+const libc = koffi.load(null);
 /** mknod(2); found when it is first wanted, since a C library older than glibc 2.33 has it under another name. */
-let mknod: koffi.KoffiFunction | undefined;
+let mknod: ReturnType<typeof libc.func> | undefined;
 
 /**
  * Makes a FIFO or device like the one that `stats` tells of.
@@ -12,7 +13,7 @@ let mknod: koffi.KoffiFunction | undefined;
  */
 export async function makeNode(path: string, stats: BigIntStats): Promise<boolean> {
   if (stats.isSocket() || (stats.isCharacterDevice() && stats.rdev === 0n)) return false;
-  mknod ??= koffi.load(null).func('int mknod(const char *path, unsigned int mode, uint64_t device)');
+  mknod ??= libc.func('int mknod(const char *path, unsigned int mode, uint64_t device)');
   const call = mknod;
   await new Promise<void>((resolve, reject) => {
     call.async(path, Number(stats.mode), stats.rdev, (failure: Error | null, result: number) => {

@@ -3,6 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises';
 import type { Mount } from '@criquet/runtime-containerd';
 import { failedPrecondition } from '../errors.js';
 import { bindReadOnly, mount, MountFlag } from './mount.js';
+import { contextOption } from './mount-context.js';
 
 /** mount(2) takes one page of options, the closing NUL included. */
 const MAX_OPTIONS = 4095;
@@ -37,7 +38,7 @@ export async function mountReadOnly(mounts: readonly Mount[], target: string, op
     return;
   }
   const { flags, data } = readOnlyOptions(first);
-  if (options.context !== undefined) data.push(`context="${options.context}"`);
+  if (options.context !== undefined) data.push(contextOption(options.context));
   await withinOnePage(data, (text) => mount(first.source, target, first.type, flags, text));
 }
 

@@ -2,8 +2,8 @@ import { getSystemErrorName } from 'node:util';
 import koffi from 'koffi';
 
 const libc = koffi.load(null);
-const listCall = libc.func('ssize_t llistxattr(const char *path, void *list, size_t size)');
-const getCall = libc.func('ssize_t lgetxattr(const char *path, const char *name, void *value, size_t size)');
+const listCall = libc.func('long llistxattr(const char *path, void *list, size_t size)');
+const getCall = libc.func('long lgetxattr(const char *path, const char *name, void *value, size_t size)');
 const setCall = libc.func('int lsetxattr(const char *path, const char *name, const void *value, size_t size, int flags)');
 
 /** The kernel's limits (linux/limits.h): of a list of names, and of one value. */
@@ -58,7 +58,7 @@ export const kernelXattrs: Xattrs = {
 };
 
 /** undefined where the attribute or the file system's support for it is absent. */
-function call(func: koffi.KoffiFunction, path: string, operation: string, args: unknown[]): Promise<number | undefined> {
+function call(func: typeof setCall, path: string, operation: string, args: unknown[]): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     func.async(...args, (failure: Error | null, result: number) => {
       if (failure !== null) return reject(failure);

@@ -37,8 +37,15 @@ export interface ImageVolume {
   readonly snapshotKey: string;
 }
 
+/** What a container has on the node beside its root file system, named before it is made; absent for none. */
+export interface ContainerVolumes {
+  readonly imageVolumes?: readonly ImageVolume[];
+  /** The destinations of the volumes that the image declares. */
+  readonly declaredVolumes?: readonly string[];
+}
+
 /** Everything criquet knows of a container; immutable, replaced on change. */
-export interface ContainerRecord {
+export interface ContainerRecord extends ContainerVolumes {
   readonly id: string;
   readonly sandboxId: string;
   /** The name that its metadata makes; see {@link containerName}. */
@@ -57,10 +64,6 @@ export interface ContainerRecord {
   /** The container's cgroup, as its runtime spec names it. */
   readonly cgroupsPath: string;
   readonly user?: ContainerUser;
-  /** Absent for none. */
-  readonly imageVolumes?: readonly ImageVolume[];
-  /** The destinations of the volumes that the image declares; absent for none. */
-  readonly declaredVolumes?: readonly string[];
   /** The SELinux label of the container's files; absent where there is none. */
   readonly mountLabel?: string;
   /** The container's process, 0 when it does not run. */

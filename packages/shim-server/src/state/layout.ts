@@ -37,6 +37,11 @@ export class Layout {
     return join(this.stateDir, 'io', containerId, execId);
   }
 
+  /** Where image layers are mounted for a look. */
+  get lookup(): string {
+    return join(this.stateDir, 'lookup');
+  }
+
   /** Where the images are mounted that are a container's volumes. */
   imageVolumes(containerId: string): string {
     return join(this.stateDir, 'image-volumes', containerId);
