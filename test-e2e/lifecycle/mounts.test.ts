@@ -10,7 +10,7 @@ const SEVERAL_LAYERS = 'e2e.criquet.test/criquet-e2e/volumes:1';
 const ONE_LAYER = 'e2e.criquet.test/criquet-e2e/single-layer:1';
 
 await onEachEngine('mounts', async (t, node) => {
-  const { runtime, image } = node.cri;
+  const { image } = node.cri;
   const criquetOnly = { skip: runtimeUnderTest !== 'criquet' && 'of criquet alone' };
   for (const name of [BUSYBOX, SEVERAL_LAYERS, ONE_LAYER]) await image.pullImage({ image: { image: name } }, CALL);
   const before = await node.state();

@@ -1,4 +1,4 @@
-import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
+import { NamespaceMode, type CreateContainerRequest, type CreateContainerResponse, type ContainerConfig } from '@criquet/cri-api';
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -132,7 +132,7 @@ export class CreateContainer {
       });
       await steps.do('mount the image volumes', async () => {
         rollback.add('remove the image volumes', () => this.imageVolumes.remove(id, imageVolumes));
-        await this.imageVolumes.mount(id, imageVolumes, config.mounts, label);
+        await this.imageVolumes.mount(id, imageVolumes, config.mounts, { label, userns: usernsOf(sandbox) });
       });
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
@@ -221,6 +221,12 @@ export class CreateContainer {
     if (image === undefined) throw notFound('image', reference);
     return image;
   }
+}
+
+/** The user namespace of a pod that has its own: its pause process is in it. */
+function usernsOf({ config, pid }: SandboxRecord): string | undefined {
+  const mode = config.linux?.securityContext?.namespaceOptions?.usernsOptions?.mode;
+  return mode === NamespaceMode.POD ? `/proc/${pid}/ns/user` : undefined;
 }
 
 function imageStopSignal(image: ImageConfig): string | undefined {

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises';
 import type { Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { readSnapshot, removeMountPoints } from '../runtime/snapshot-reader.js';
+import { removeMountPoints } from '../runtime/mount-point.js';
+import { readSnapshot } from '../runtime/snapshot-reader.js';
 import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';

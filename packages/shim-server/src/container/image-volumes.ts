@@ -1,4 +1,4 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { Containerd } from '@criquet/runtime-containerd';
@@ -9,13 +9,19 @@ import { toStatus } from '../grpc/status.js';
 import { ImageIndex } from '../image/image-index.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { bindReadOnly } from '../runtime/mount.js';
+import { removeMountPoints } from '../runtime/mount-point.js';
 import { openInRoot } from '../runtime/open-in-root.js';
 import { mountReadOnly } from '../runtime/snapshot-mount.js';
-import { removeMountPoint } from '../runtime/snapshot-reader.js';
 import { isImageMount } from '../spec/index.js';
 import type { ImageVolume } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+
+/** Who is to read a volume. */
+export interface VolumeOwner {
+  readonly label: string | undefined;
+  readonly userns: string | undefined;
+}
 
 /**
  * Images as volumes (CRI `Mount.image`): the image is mounted from a read-only snapshot of its own at a directory of the
@@ -60,11 +66,15 @@ export class ImageVolumes {
     );
   }
 
-  /** @param label the SELinux label of the container's files */
-  async mount(containerId: string, volumes: readonly ImageVolume[], mounts: readonly Mount[], label: string | undefined): Promise<void> {
+  /**
+   * @param mounts all of the container's
+   * @param owner `label`: the SELinux label of the container's files. `userns`: path of the user namespace in which it runs
+   */
+  async mount(containerId: string, volumes: readonly ImageVolume[], mounts: readonly Mount[], owner: VolumeOwner): Promise<void> {
+    if (volumes.length > 0) await mkdir(this.layout.lookup, { recursive: true, mode: 0o700 });
     for (const volume of volumes) {
       try {
-        await this.mountOne(this.hostPath(containerId, volume.index), volume, mounts[volume.index]?.imageSubPath ?? '', label);
+        await this.mountOne(this.hostPath(containerId, volume.index), volume, mounts[volume.index]?.imageSubPath ?? '', owner);
       } catch (error) {
         throw mountFailed(volume.index, error);
       }
@@ -75,8 +85,7 @@ export class ImageVolumes {
   async remove(containerId: string, volumes: readonly ImageVolume[]): Promise<void> {
     const directory = this.layout.imageVolumes(containerId);
     // A record that cannot be read names none.
-    const found = await readdir(directory).catch((): string[] => []);
-    for (const name of found) await removeMountPoint(join(directory, name));
+    await removeMountPoints(directory);
     await rm(directory, { recursive: true, force: true });
     for (const { snapshotter, snapshotKey } of volumes) await removeSnapshot(this.containerd.snapshots, snapshotter, snapshotKey);
   }
@@ -85,11 +94,12 @@ export class ImageVolumes {
     return join(this.layout.imageVolumes(containerId), String(index));
   }
 
-  private async mountOne(path: string, volume: ImageVolume, subPath: string, label: string | undefined): Promise<void> {
+  private async mountOne(path: string, volume: ImageVolume, subPath: string, { label, userns }: VolumeOwner): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o711 });
     const { snapshotter, snapshotKey, chainId } = volume;
     const snapshot = await this.containerd.snapshots.view(snapshotter, snapshotKey, chainId);
-    await mountReadOnly(snapshot, path, { context: label });
+    const ids = userns === undefined ? undefined : { path: userns, scratch: this.layout.lookup };
+    await mountReadOnly(snapshot, path, { context: label, userns: ids });
     if (subPath !== '') await narrow(path, subPath);
   }
 }

@@ -1,7 +1,7 @@
-import { mkdtemp, readdir, rmdir } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
-import { unmount } from './mount.js';
+import { removeMountPoint } from './mount-point.js';
 import { mountReadOnly } from './snapshot-mount.js';
 
 /**
@@ -23,20 +23,6 @@ export async function readSnapshot<T>(mounts: readonly Mount[], parent: string, 
   } finally {
     await removeMountPoint(root);
   }
-}
-
-/** Unmounts what is mounted at a path and removes the mount point; one that is gone is fine. */
-export async function removeMountPoint(path: string): Promise<void> {
-  unmount(path);
-  await rmdir(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
-}
-
-/** Unmounts and removes all mount points below `parent`, which need not exist. */
-export async function removeMountPoints(parent: string): Promise<void> {
-  const names = await readdir(parent).catch((): string[] => []);
-  for (const name of names) await removeMountPoint(join(parent, name));
 }
 
 function onlyDirectory(mount: Mount | undefined): string | undefined {

@@ -1,11 +1,14 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { withContext } from '../../src/runtime/mount-context.js';
 import { bindReadOnly, unmount } from '../../src/runtime/mount.js';
 import { openInRoot } from '../../src/runtime/open-in-root.js';
 import { mountReadOnly } from '../../src/runtime/snapshot-mount.js';
-import { readSnapshot, removeMountPoints } from '../../src/runtime/snapshot-reader.js';
+import { removeMountPoints } from '../../src/runtime/mount-point.js';
+import { readSnapshot } from '../../src/runtime/snapshot-reader.js';
 
 const overlay = (...options: string[]) => [{ type: 'overlay', source: 'overlay', target: '', options }];
 
@@ -48,6 +51,36 @@ test('an image of 120 layers: more than fits into the options of a mount', async
   } finally {
     unmount(join(dir, 'at'));
   }
+});
+
+test('for a user namespace: owners are those of its users, in one layer and in several', async (t) => {
+  const dir = t.testdir({ one: { a: '1' }, two: { b: '2' }, at: {}, scratch: {} });
+  const path = (name: string) => join(dir, name);
+  await chown(path('one'), 0, 0);
+  await chown(path('one/a'), 5, 6);
+  const child = spawn('unshare', ['--user', 'sleep', '60'], { stdio: 'ignore' });
+  t.teardown(() => child.kill('SIGKILL'));
+  await once(child, 'spawn');
+  const own = await readFile('/proc/self/uid_map', 'utf8');
+  for (let tries = 0; (await readFile(`/proc/${child.pid}/uid_map`, 'utf8')) === own && tries < 500; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
+  await writeFile(`/proc/${child.pid}/uid_map`, '0 200000 65536');
+  await writeFile(`/proc/${child.pid}/gid_map`, '0 300000 65536');
+  const userns = { path: `/proc/${child.pid}/ns/user`, scratch: path('scratch') };
+  const cases = {
+    'one layer': [{ type: 'bind', source: path('one'), target: '', options: ['rbind', 'ro'] }],
+    'several layers': overlay('index=off', `lowerdir=${path('two')}:${path('one')}`),
+  };
+  for (const [what, mounts] of Object.entries(cases)) {
+    await mountReadOnly(mounts, path('at'), { userns });
+    try {
+      t.match(await stat(join(path('at'), 'a')), { uid: 200005, gid: 300006 }, what);
+      await t.rejects(writeFile(join(path('at'), 'new'), ''), { code: /EROFS|EOVERFLOW/ }, what);
+    } finally {
+      unmount(path('at'));
+    }
+    t.same(await readdir(path('scratch')), []);
+  }
+  t.match(await stat(path('one/a')), { uid: 5, gid: 6 });
 });
 
 test('a snapshot that only containerd can mount is refused', async (t) => {
