@@ -4,6 +4,7 @@ import type { Containerd, RuntimeSpec } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import {
   buildContainerSpec,
@@ -28,6 +29,7 @@ export class ContainerSpecs {
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Containers) private readonly containers: Containers,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
   ) {}
 
@@ -41,9 +43,10 @@ export class ContainerSpecs {
     config: ContainerConfig,
     image: IndexedImage,
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
+    const { features } = this.handlers.require(sandbox.runtimeHandler);
     const securityContext = config.linux?.securityContext;
     const [mounts, devices, seccomp, apparmorProfile, targetPid] = await Promise.all([
-      prepareMounts(config.mounts, { signal: AbortSignal.timeout(MOUNT_SOURCES_MS) }),
+      prepareMounts(config.mounts, { idmapped: features.idmappedMounts, signal: AbortSignal.timeout(MOUNT_SOURCES_MS) }),
       resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false }),
       resolveSeccomp({ securityContext, node: this.node }),
       resolveAppArmor({ securityContext, node: this.node }),

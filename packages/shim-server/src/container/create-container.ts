@@ -26,7 +26,8 @@ import { ContainerRemover } from './container-remover.js';
 import { ImageUsers } from './image-users.js';
 import { stopSignalNumber } from './stop-signal.js';
 import { validateContainerConfig } from './validate-container-config.js';
-import { userRequest, type ResolvedUser } from '../spec/index.js';
+import { podUserNamespace, userRequest, type ResolvedUser } from '../spec/index.js';
+import { snapshotLabels } from '../userns/snapshot-labels.js';
 
 /** CRI CreateContainer: the record, the container's own layer over its image, and the runtime spec. */
 @scoped(Lifecycle.ContainerScoped)
@@ -118,7 +119,7 @@ export class CreateContainer {
       });
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
+        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels: snapshotLabels(podUserNamespace(sandbox.config)) });
       });
       const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
       if (known === undefined) {

@@ -41,7 +41,7 @@ function optionValue(mount: Mount, name: string): string | undefined {
   return mount.options.find((option) => option.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
-/** Without the writable layer, and without what is a flag and no option. */
+/** Without the writable layer, without what is a flag and no option, and without the ids of a user namespace: files are read as they lie there. */
 function readOnlyOptions(mount: Mount): string[] {
-  return mount.options.filter((option) => !/^(?:upperdir=|workdir=|ro$|rw$)/.test(option));
+  return mount.options.filter((option) => !/^(?:upperdir=|workdir=|uidmap=|gidmap=|ro$|rw$)/.test(option));
 }

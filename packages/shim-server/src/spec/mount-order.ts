@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { SpecMount } from '@criquet/runtime-containerd';
 import { cgroupMount, defaultMounts } from './default-mounts.js';
 import type { PodFiles, PreparedMounts } from './inputs.js';
+import type { PodUserNamespace } from './user-namespace.js';
 
 export interface ContainerMountsInput {
   requested: PreparedMounts;
@@ -11,6 +12,9 @@ export interface ContainerMountsInput {
   readonlyRootfs: boolean;
   /** Whether the container has a cgroup namespace of its own. */
   ownCgroupNamespace: boolean;
+  /** Of the pod. */
+  userns?: PodUserNamespace | undefined;
+  hostNetwork?: boolean | undefined;
 }
 
 /**
@@ -22,7 +26,7 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   const { binds, cgroupSuperOptions } = input.requested;
   const taken = new Set(binds.map(({ destination }) => posix.resolve('/', destination)));
   const base = [
-    ...defaultMounts({ sysfsWritable: input.privileged }),
+    ...defaultMounts({ sysfsWritable: input.privileged, userns: input.userns, hostNetwork: input.hostNetwork }),
     cgroupMount({
       writable: input.privileged,
       sharedSuperOptions: input.ownCgroupNamespace ? [] : cgroupSuperOptions,
