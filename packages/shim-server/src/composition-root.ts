@@ -22,6 +22,7 @@ import { sandboxCodec } from './state/sandbox-record.js';
 import { noFailpoints, type Failpoints } from './steps/failpoints.js';
 import { StreamServer, type StreamRuntime } from './streaming/index.js';
 import { Token, type NodeRoots } from './tokens.js';
+import { layOutUsernsChild } from './userns/userns-child.js';
 
 /** What a test may put in the place of the real thing. */
 export interface Replacements {
@@ -67,7 +68,7 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   if (node.selinuxContexts !== undefined) await relabel(pauseRoot, node.selinuxContexts.readOnlyFile, xattrs);
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
-  root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });
+  root.register(Token.Netns, { useValue: replacements.netns ?? (await netnsThread(layout)) });
   root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
   root.register(Token.Cni, {
     useValue: new Cni({
@@ -86,6 +87,11 @@ export async function composeRoot({ config, logger, containerd, report, replacem
     useFactory: instanceCachingFactory((resolver) => streamServer(config, streamRuntime(resolver), logger)),
   });
   return root;
+}
+
+async function netnsThread(layout: Layout): Promise<NetnsThread> {
+  const usernsChild = await layOutUsernsChild(layout);
+  return new NetnsThread(usernsChild === undefined ? {} : { usernsChild });
 }
 
 function streamRuntime(resolver: DependencyContainer): StreamRuntime {

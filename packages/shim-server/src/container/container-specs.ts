@@ -4,7 +4,7 @@ import type { Containerd, RuntimeSpec } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
-import type { HandlerFeatures } from '../runtime/handler-features.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import {
   buildContainerSpec,
@@ -25,7 +25,6 @@ const MOUNT_SOURCES_MS = 120_000;
 /** What the container gets that is not in its configuration alone. */
 export interface ContainerSurroundings {
   readonly image: IndexedImage;
-  readonly features: HandlerFeatures;
   /** Where images are that are volumes, by their place among the mounts. */
   readonly imageVolumes: ReadonlyMap<number, string>;
   /** The volumes that the image declares. */
@@ -39,6 +38,7 @@ export class ContainerSpecs {
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Containers) private readonly containers: Containers,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
   ) {}
 
@@ -50,13 +50,15 @@ export class ContainerSpecs {
     containerId: string,
     sandbox: SandboxRecord,
     config: ContainerConfig,
-    { image, features, imageVolumes, volumes }: ContainerSurroundings,
+    { image, imageVolumes, volumes }: ContainerSurroundings,
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
+    const { features } = this.handlers.require(sandbox.runtimeHandler);
     const securityContext = config.linux?.securityContext;
     const [mounts, devices, seccomp, apparmorProfile, targetPid] = await Promise.all([
       prepareMounts(config.mounts, {
         imageVolumes,
         recursiveReadOnly: features.recursiveReadOnlyMounts,
+        idmapped: features.idmappedMounts,
         signal: AbortSignal.timeout(MOUNT_SOURCES_MS),
       }),
       resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false }),

@@ -1,4 +1,4 @@
-import { NamespaceMode, type CreateContainerRequest, type CreateContainerResponse, type ContainerConfig } from '@criquet/cri-api';
+import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -29,7 +29,8 @@ import { MountLabels } from './mount-labels.js';
 import { ImageUsers } from './image-users.js';
 import { stopSignalNumber } from './stop-signal.js';
 import { validateContainerConfig } from './validate-container-config.js';
-import { userRequest, type ResolvedUser } from '../spec/index.js';
+import { podUserNamespace, userRequest, type ResolvedUser } from '../spec/index.js';
+import { snapshotLabels } from '../userns/snapshot-labels.js';
 
 /** What is known when nothing is wrong with a configuration. */
 interface CheckedConfig extends Required<ContainerVolumes> {
@@ -137,7 +138,7 @@ export class CreateContainer {
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
+        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels: snapshotLabels(podUserNamespace(sandbox.config)) });
       });
       await steps.do('fill the volumes of the image', async () => {
         rollback.add('remove the volumes of the image', () => this.declaredVolumes.remove(id));
@@ -171,7 +172,6 @@ export class CreateContainer {
     const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
     const specFor = await this.specs.prepare(id, sandbox, config, {
       image,
-      features: this.handlers.require(sandbox.runtimeHandler).features,
       imageVolumes: this.imageVolumes.hostPaths(id, imageVolumes),
       volumes: this.declaredVolumes.hostPaths(id, declaredVolumes),
     });
@@ -225,8 +225,7 @@ export class CreateContainer {
 
 /** The user namespace of a pod that has its own: its pause process is in it. */
 function usernsOf({ config, pid }: SandboxRecord): string | undefined {
-  const mode = config.linux?.securityContext?.namespaceOptions?.usernsOptions?.mode;
-  return mode === NamespaceMode.POD ? `/proc/${pid}/ns/user` : undefined;
+  return podUserNamespace(config) === undefined ? undefined : `/proc/${pid}/ns/user`;
 }
 
 function imageStopSignal(image: ImageConfig): string | undefined {

@@ -8,8 +8,10 @@ import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
 import { discardTask } from '../runtime/already-gone.js';
+import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
-import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { onNode, podUserNamespace, ROOT_USER } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -87,7 +89,7 @@ export class StartContainer {
     );
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
-      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...handler.task };
+      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...taskOptions(handler, sandbox, container) };
       return tasks.create(task).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
         // Left by a start that failed while containerd could not be reached for its undo.
@@ -108,4 +110,9 @@ export class StartContainer {
       exit: { code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanos() },
     }));
   }
+}
+
+function taskOptions({ task }: RuntimeHandler, { config }: SandboxRecord, { user = ROOT_USER }: ContainerRecord): RuntimeHandler['task'] {
+  const userns = podUserNamespace(config);
+  return userns === undefined ? task : ownedIo(task, onNode(userns, user));
 }

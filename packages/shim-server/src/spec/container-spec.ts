@@ -11,6 +11,7 @@ import { oomScoreAdj } from './oom-score.js';
 import { processArgs, processCwd, processEnv } from './process.js';
 import { buildResources } from './resources.js';
 import { selinuxLabels, type SelinuxLabels } from './selinux.js';
+import { checkMapped, idMappings, podUserNamespace, type PodUserNamespace } from './user-namespace.js';
 
 /** The version of the OCI runtime specification that the specs keep to: runc 1.1 and later, crun and others read it. */
 export const OCI_VERSION = '1.1.0';
@@ -27,7 +28,9 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
     throw invalidArgument('config.linux.security_context.privileged', 'needs a privileged pod sandbox');
   }
   const labels = containerLabels(input);
-  const linux = buildLinux(input, labels);
+  const userns = podUserNamespace(input.sandboxConfig);
+  if (userns !== undefined) checkMapped(userns, input.user);
+  const linux = buildLinux(input, labels, userns);
   return {
     ociVersion: OCI_VERSION,
     process: buildProcess(input, labels),
@@ -39,6 +42,8 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
       privileged: context?.privileged === true,
       readonlyRootfs: context?.readonlyRootfs === true,
       ownCgroupNamespace: linux.namespaces?.some(({ type }) => type === 'cgroup') === true,
+      userns,
+      hostNetwork: hasHostNetwork(input.sandboxConfig),
     }),
     annotations: {
       ...input.passthroughAnnotations,
@@ -84,12 +89,13 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
   };
 }
 
-function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels): SpecLinux {
+function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels, userns: PodUserNamespace | undefined): SpecLinux {
   const { config, node, sandboxConfig } = input;
   const context = config.linux?.securityContext;
   const privileged = context?.privileged === true;
   const resources = config.linux?.resources;
   return {
+    ...(userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) }),
     resources: {
       devices: input.devices.rules,
       ...(resources && buildResources('config.linux.resources', resources, node)),

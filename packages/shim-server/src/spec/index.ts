@@ -31,5 +31,6 @@ export { cgroupPath } from './cgroup-path.js';
 export { cgroupDirectory } from './cgroup-directory.js';
 export { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
 export { hasHostIpc, hasHostNetwork } from './namespaces.js';
+export { idMappings, onNode, podUserNamespace, type PodUserNamespace } from './user-namespace.js';
 export { mergeResources } from './merge-resources.js';
 export { buildResources, type ResourceFacts } from './resources.js';

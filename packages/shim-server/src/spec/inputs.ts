@@ -52,6 +52,8 @@ export interface SandboxSpecInput {
   config: PodSandboxConfig;
   /** The pinned network namespace; undefined with host network. */
   netnsPath: string | undefined;
+  /** The pinned user namespace, which owns the network namespace; undefined without one, and with host network, where the runtime makes it. */
+  usernsPath?: string | undefined;
   node: NodeFacts;
   /** `resolvConf` is for runtimes that start a machine and read it from the sandbox; without it nothing is bound there. */
   files: { shm: string; resolvConf?: string };

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { SpecMount } from '@criquet/runtime-containerd';
 import { cgroupMount, defaultMounts } from './default-mounts.js';
 import type { PodFiles, PreparedMounts } from './inputs.js';
+import { idMappings, type PodUserNamespace } from './user-namespace.js';
 
 export interface ContainerMountsInput {
   requested: PreparedMounts;
@@ -11,6 +12,9 @@ export interface ContainerMountsInput {
   readonlyRootfs: boolean;
   /** Whether the container has a cgroup namespace of its own. */
   ownCgroupNamespace: boolean;
+  /** Of the pod. */
+  userns?: PodUserNamespace | undefined;
+  hostNetwork?: boolean | undefined;
 }
 
 /**
@@ -22,7 +26,7 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   const { binds, cgroupSuperOptions } = input.requested;
   const taken = new Set(binds.map(({ destination }) => posix.resolve('/', destination)));
   const base = [
-    ...defaultMounts({ sysfsWritable: input.privileged }),
+    ...defaultMounts({ sysfsWritable: input.privileged, userns: input.userns, hostNetwork: input.hostNetwork }),
     cgroupMount({
       writable: input.privileged,
       sharedSuperOptions: input.ownCgroupNamespace ? [] : cgroupSuperOptions,
@@ -33,7 +37,7 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
 }
 
 /** The pod's files are writable unless the container's root is not, as with containerd's plugin. */
-function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): SpecMount[] {
+function ownMounts({ files, volumes, readonlyRootfs, userns }: ContainerMountsInput): SpecMount[] {
   const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
     destination,
     type: 'bind',
@@ -46,7 +50,11 @@ function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): Sp
     bind(files.hostname, '/etc/hostname', mode),
     bind(files.resolvConf, '/etc/resolv.conf', mode),
     bind(files.shm, '/dev/shm', 'rw'),
-    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.resolve('/', containerPath), 'rw')),
+    // They have the owners of the image.
+    ...volumes.map(({ containerPath, hostPath }) => ({
+      ...bind(hostPath, posix.resolve('/', containerPath), 'rw'),
+      ...(userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) }),
+    })),
   ];
 }
 

@@ -93,7 +93,7 @@ void t.test('options of CRI and id mappings are passed on', async (t) => {
         gidMappings: ids,
       }),
     ],
-    { recursiveReadOnly: true },
+    { recursiveReadOnly: true, idmapped: true },
   );
   const mapped = [{ hostID: 100000, containerID: 0, size: 65536 }];
   t.same(binds[0], {
