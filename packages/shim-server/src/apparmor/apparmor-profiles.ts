@@ -6,6 +6,8 @@ import { failedPrecondition } from '../errors.js';
 import { DEFAULT_APPARMOR_PROFILE, defaultAppArmorProfile } from './default-profile.js';
 
 export interface AppArmorProfilesOptions {
+  /** Whether the kernel has AppArmor and the configuration does not turn it off. */
+  readonly enabled: boolean;
   /** The program apparmor_parser(8); "" is looked for in PATH, /usr/sbin and /sbin. */
   readonly parser: string;
   /** Default `/sys`. */
@@ -28,6 +30,10 @@ export class AppArmorProfiles {
   constructor(private readonly options: AppArmorProfilesOptions) {
     this.list = join(options.sys ?? '/sys', 'kernel/security/apparmor/profiles');
     this.policyDir = options.policyDir ?? '/etc/apparmor.d';
+  }
+
+  get enabled(): boolean {
+    return this.options.enabled;
   }
 
   /** Whether the kernel has the profile, enforced or not. The list has one line a profile: `name (enforce)`. */

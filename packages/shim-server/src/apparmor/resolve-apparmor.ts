@@ -10,30 +10,24 @@ import { DEFAULT_APPARMOR_PROFILE } from './default-profile.js';
 
 const FIELD = 'config.linux.security_context.apparmor';
 
-export interface AppArmorRequest {
-  /** A container's, or a sandbox's, which has no deprecated field. */
-  readonly securityContext: LinuxContainerSecurityContext | LinuxSandboxSecurityContext | undefined;
-  /** Whether the kernel has AppArmor and the configuration does not turn it off. */
-  readonly enabled: boolean;
-}
-
 /**
  * The AppArmor profile to run under, by name; undefined is unconfined.
  *
  * A container that names no profile gets the default one (kubernetes/kubernetes#51746), a sandbox that names none gets none, and
  * what is privileged never gets the default. The deprecated `apparmor_profile` counts where `apparmor` is absent.
  *
+ * @param context a container's, or a sandbox's, which has no deprecated field.
  * @throws FAILED_PRECONDITION where a profile is asked for and AppArmor is not there, or the profile is not loaded and cannot be;
  * INVALID_ARGUMENT for a profile that is none.
  */
 export async function resolveAppArmor(
-  { securityContext: context, enabled }: AppArmorRequest,
+  context: LinuxContainerSecurityContext | LinuxSandboxSecurityContext | undefined,
   profiles: AppArmorProfiles,
 ): Promise<string | undefined> {
   const ofContainer = context === undefined || 'apparmorProfile' in context;
   const deprecated = context !== undefined && 'apparmorProfile' in context ? context.apparmorProfile : '';
   const wanted = context?.apparmor ?? parseProfileString(`${FIELD}_profile`, deprecated);
-  if (!enabled) {
+  if (!profiles.enabled) {
     if (wanted === undefined || wanted.profileType === ProfileType.Unconfined) return undefined;
     throw failedPrecondition(`${FIELD}: AppArmor is not available on this node`);
   }

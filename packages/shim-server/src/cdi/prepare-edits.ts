@@ -20,9 +20,11 @@ export interface PreparedEdits extends Omit<ContainerEdits, 'deviceNodes'> {
 /**
  * Puts edits together, later ones after earlier ones, and looks up on the node what they do not say of their device nodes.
  *
+ * @returns undefined where there is nothing to edit.
  * @throws FAILED_PRECONDITION for a device node that the node does not have, or has as another kind of device.
  */
-export async function prepareEdits(edits: readonly ContainerEdits[]): Promise<PreparedEdits> {
+export async function prepareEdits(edits: readonly ContainerEdits[]): Promise<PreparedEdits | undefined> {
+  if (edits.length === 0) return undefined;
   const intelRdt = edits.flatMap((edit) => edit.intelRdt ?? []).at(-1);
   return {
     env: edits.flatMap(({ env }) => env),
