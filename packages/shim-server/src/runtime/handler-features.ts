@@ -59,8 +59,14 @@ export function handlerFeatures(told: RuntimeFeatures, { mountSetattr, userNames
     recursiveReadOnlyMounts: mountSetattr && told.mountOptions?.includes('rro') === true,
     userNamespaces: userNamespaces && told.linux?.namespaces?.includes('user') === true,
     idmappedMounts: mountSetattr && told.linux?.mountExtensions?.idmap?.enabled === true,
-    networkDevices: told.linux?.netDevices?.enabled === true,
+    // containerd 2.1 does not pass that word on; version 1.3 of the specification brought it.
+    networkDevices: told.linux?.netDevices?.enabled ?? knowsVersion(told.ociVersionMax, 1, 3),
     // `org.opencontainers.runc.checkpoint.enabled`, `run.oci.crun.checkpoint.enabled`
     checkpoint: Object.entries(told.annotations ?? {}).some(([name, value]) => name.endsWith('.checkpoint.enabled') && value === 'true'),
   };
+}
+
+function knowsVersion(newest: string | undefined, major: number, minor: number): boolean {
+  const [ofMajor = 0, ofMinor = 0] = (newest ?? '').split('.').map(Number);
+  return ofMajor > major || (ofMajor === major && ofMinor >= minor);
 }
