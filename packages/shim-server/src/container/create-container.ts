@@ -1,5 +1,5 @@
 import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
-import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
+import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -146,13 +146,14 @@ export class CreateContainer {
         const paths = this.declaredVolumes.hostPaths(id, declaredVolumes).map(({ hostPath }) => hostPath);
         await this.mountLabels.label(paths, label);
       });
-      const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
+      const created = ({ process }: RuntimeSpec) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, ...processUser(process) });
       if (known === undefined || record.user === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
-        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(user), encodeSpec(specFor(user))));
+        const withUser = specFor(user);
+        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
       } else {
         // Recovery comes to the same conclusion, so nothing needs writing here.
-        this.containers.note(id, created(known));
+        this.containers.note(id, created(spec));
       }
       return id;
     } catch (error) {
@@ -204,7 +205,7 @@ export class CreateContainer {
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
       // Recovery takes a record with a user and a snapshot for created, so it has none while more than the snapshot is to be made.
-      ...(user === undefined || declaredVolumes.length > 0 ? {} : { user }),
+      ...(user === undefined || declaredVolumes.length > 0 ? {} : processUser(spec.process)),
       ...(imageVolumes.length === 0 ? {} : { imageVolumes }),
       ...(declaredVolumes.length === 0 ? {} : { declaredVolumes }),
       ...(mountLabel === undefined ? {} : { mountLabel }),
@@ -226,6 +227,13 @@ export class CreateContainer {
 /** The user namespace of a pod that has its own: its pause process is in it. */
 function usernsOf({ config, pid }: SandboxRecord): string | undefined {
   return podUserNamespace(config) === undefined ? undefined : `/proc/${pid}/ns/user`;
+}
+
+/** Who the process runs as; a device may have added groups to those of the user. */
+function processUser(process: SpecProcess | undefined): Pick<ContainerRecord, 'user'> {
+  if (process === undefined) return {};
+  const { uid, gid, additionalGids = [] } = process.user;
+  return { user: { uid, gid, additionalGids } };
 }
 
 function imageStopSignal(image: ImageConfig): string | undefined {

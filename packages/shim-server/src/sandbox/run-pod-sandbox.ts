@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists, failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
 import { withContext } from '../runtime/mount-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { buildSandboxSpec, hasHostNetwork, needsLevel, podUserNamespace, resolveSeccomp, type NodeFacts, type PodUserNamespace } from '../spec/index.js';
@@ -56,6 +57,7 @@ export class RunPodSandbox {
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.AppArmorProfiles) private readonly apparmor: AppArmorProfiles,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
@@ -196,6 +198,7 @@ export class RunPodSandbox {
       securityContext: config.linux?.securityContext,
       node: this.node,
     });
+    const apparmorProfile = await resolveAppArmor(config.linux?.securityContext, this.apparmor);
     const spec = buildSandboxSpec({
       id,
       config,
@@ -206,6 +209,7 @@ export class RunPodSandbox {
       namespace: this.containerd.namespace,
       seccomp,
       selinuxLevel,
+      apparmorProfile,
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {
