@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { SpecMount } from '@criquet/runtime-containerd';
 import { cgroupMount, defaultMounts } from './default-mounts.js';
 import type { PodFiles, PreparedMounts } from './inputs.js';
-import type { PodUserNamespace } from './user-namespace.js';
+import { idMappings, type PodUserNamespace } from './user-namespace.js';
 
 export interface ContainerMountsInput {
   requested: PreparedMounts;
@@ -36,21 +36,25 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   return [...base, ...[...binds, ...own].sort((a, b) => depth(a) - depth(b))];
 }
 
-/** The pod's files are writable unless the container's root is not, as with containerd's plugin. */
-function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): SpecMount[] {
+/**
+ * The pod's files are writable unless the container's root is not, as with containerd's plugin. In a pod with a user namespace they belong to
+ * its root on the node, while what is in a volume has the owners of the image.
+ */
+function ownMounts({ files, volumes, readonlyRootfs, userns }: ContainerMountsInput): SpecMount[] {
   const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
     destination,
     type: 'bind',
     source,
     options: ['rbind', 'rprivate', mode],
   });
+  const mapped = userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) };
   const mode = readonlyRootfs ? 'ro' : 'rw';
   return [
     bind(files.hosts, '/etc/hosts', mode),
     bind(files.hostname, '/etc/hostname', mode),
     bind(files.resolvConf, '/etc/resolv.conf', mode),
     bind(files.shm, '/dev/shm', 'rw'),
-    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.resolve('/', containerPath), 'rw')),
+    ...volumes.map(({ containerPath, hostPath }) => ({ ...bind(hostPath, posix.resolve('/', containerPath), 'rw'), ...mapped })),
   ];
 }
 
