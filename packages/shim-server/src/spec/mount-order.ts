@@ -36,10 +36,7 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   return [...base, ...[...binds, ...own].sort((a, b) => depth(a) - depth(b))];
 }
 
-/**
- * The pod's files are writable unless the container's root is not, as with containerd's plugin. In a pod with a user namespace they belong to
- * its root on the node, while what is in a volume has the owners of the image.
- */
+/** The pod's files are writable unless the container's root is not, as with containerd's plugin. */
 function ownMounts({ files, volumes, readonlyRootfs, userns }: ContainerMountsInput): SpecMount[] {
   const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
     destination,
@@ -47,14 +44,17 @@ function ownMounts({ files, volumes, readonlyRootfs, userns }: ContainerMountsIn
     source,
     options: ['rbind', 'rprivate', mode],
   });
-  const mapped = userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) };
   const mode = readonlyRootfs ? 'ro' : 'rw';
   return [
     bind(files.hosts, '/etc/hosts', mode),
     bind(files.hostname, '/etc/hostname', mode),
     bind(files.resolvConf, '/etc/resolv.conf', mode),
     bind(files.shm, '/dev/shm', 'rw'),
-    ...volumes.map(({ containerPath, hostPath }) => ({ ...bind(hostPath, posix.resolve('/', containerPath), 'rw'), ...mapped })),
+    // They have the owners of the image.
+    ...volumes.map(({ containerPath, hostPath }) => ({
+      ...bind(hostPath, posix.resolve('/', containerPath), 'rw'),
+      ...(userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) }),
+    })),
   ];
 }
 
