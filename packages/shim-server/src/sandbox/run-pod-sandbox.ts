@@ -39,8 +39,8 @@ interface Plan {
   /** Empty for a pod on the host's network. */
   readonly networks: readonly NetworkConfigList[];
   readonly rootfs: () => Promise<Mount[]>;
-  /** Of the pod's own. */
-  readonly userns: PodUserNamespace | undefined;
+  /** The one that is to own the network namespace. */
+  readonly userns: NetnsUserns | undefined;
 }
 
 /** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
@@ -133,10 +133,9 @@ export class RunPodSandbox {
         steps.do('pin the network namespace', async () => {
           if (plan.record.netnsPath === '') return;
           rollback.add('release the network namespace', () => this.netns.release(plan.record.netnsPath));
-          const { usernsPath } = plan.record;
-          if (usernsPath === undefined || plan.userns === undefined) return this.netns.create(plan.record.netnsPath);
-          rollback.add('release the user namespace', () => this.netns.release(usernsPath));
-          await this.netns.create(plan.record.netnsPath, { userns: pinnedUserns(usernsPath, plan.userns) });
+          const { userns } = plan;
+          if (userns !== undefined) rollback.add('release the user namespace', () => this.netns.release(userns.path));
+          await this.netns.create(plan.record.netnsPath, userns === undefined ? {} : { userns });
         }),
       );
       const [ips, pid] = await together(
@@ -225,7 +224,7 @@ export class RunPodSandbox {
     };
     if (!hostNetwork) this.network.validate(record);
     return {
-      userns,
+      userns: userns === undefined || usernsPath === undefined ? undefined : pinnedUserns(usernsPath, userns),
       handler,
       networks,
       rootfs: async () => withContext(await rootfs.mounts(), spec.linux?.mountLabel),

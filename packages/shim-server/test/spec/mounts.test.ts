@@ -256,3 +256,22 @@ void t.test('files are sources too', async (t) => {
   writeFileSync(join(dir, 'f'), '');
   t.equal((await prepareMounts([mount({ hostPath: join(dir, 'f') })])).binds[0]?.source, join(dir, 'f'));
 });
+
+void t.test('user namespace: volumes of the image are mapped, files of the pod are not', (t) => {
+  const userns = { uids: { hostId: 7, length: 10 }, gids: { hostId: 8, length: 11 } };
+  const all = ordered([], { volumes: [{ containerPath: '/vol', hostPath: '/v' }], userns });
+  t.same(
+    all.filter(({ uidMappings, gidMappings }) => uidMappings ?? gidMappings),
+    [
+      {
+        destination: '/vol',
+        type: 'bind',
+        source: '/v',
+        options: ['rbind', 'rprivate', 'rw'],
+        uidMappings: [{ containerID: 0, hostID: 7, size: 10 }],
+        gidMappings: [{ containerID: 0, hostID: 8, size: 11 }],
+      },
+    ],
+  );
+  t.end();
+});
