@@ -2,10 +2,10 @@ import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig }
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
 import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
+import { ImageUnpacker } from '../image/image-unpacker.js';
 import { resolveLogPath } from '../logging/index.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
@@ -44,13 +44,13 @@ export class CreateContainer {
   private readonly creations = new Creations();
 
   constructor(
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
@@ -110,13 +110,14 @@ export class CreateContainer {
     progress.steps = steps;
     const rollback = new Rollback(containerLog);
     const { config } = validateContainerConfig(request);
-    const { snapshotter } = this.config.containerd;
+    const handler = this.handlers.of(sandbox);
+    const { snapshotter } = handler;
     const image = this.requireImage(config);
     const wantedUser = userRequest(config, image.config.config ?? {});
-    const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image));
+    const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image, snapshotter));
     const { specFor, imageVolumes, declaredVolumes } = checked;
     const known = this.users.known(image.chainId, wantedUser);
-    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, checked, known));
+    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, snapshotter, name, digest, checked, known));
     const label = record.mountLabel;
     try {
       await steps.do('write the record', async () => {
@@ -124,7 +125,7 @@ export class CreateContainer {
         await this.containers.insert(record, {
           labels: { ...recordLabels('container', config.labels), ...this.imageVolumes.recordLabels(imageVolumes) },
           image: image.name,
-          runtime: this.handlers.require(sandbox.runtimeHandler).runtime,
+          runtime: handler.runtime,
           spec: encodeSpec(spec),
           snapshotter,
           snapshotKey: id,
@@ -138,7 +139,8 @@ export class CreateContainer {
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels: snapshotLabels(podUserNamespace(sandbox.config)) });
+        const labels = snapshotLabels(podUserNamespace(sandbox.config));
+        return this.unpacker.over(image, snapshotter, () => this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels }));
       });
       await steps.do('fill the volumes of the image', async () => {
         rollback.add('remove the volumes of the image', () => this.declaredVolumes.remove(id));
@@ -168,8 +170,9 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     config: ContainerConfig,
     image: IndexedImage,
+    snapshotter: string,
   ): Promise<CheckedConfig> {
-    const imageVolumes = this.imageVolumes.plan(id, config.mounts, this.config.containerd.snapshotter);
+    const imageVolumes = this.imageVolumes.plan(id, config.mounts, snapshotter);
     const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
     const specFor = await this.specs.prepare(id, sandbox, config, {
       image,
@@ -184,6 +187,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     config: ContainerConfig,
     image: IndexedImage,
+    snapshotter: string,
     name: string,
     digest: string,
     { specFor, imageVolumes, declaredVolumes }: CheckedConfig,
@@ -203,6 +207,7 @@ export class CreateContainer {
       imageRef: image.repoDigests[0] ?? image.id,
       logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
+      snapshotter,
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
       // Recovery takes a record with a user and a snapshot for created, so it has none while more than the snapshot is to be made.
       ...(user === undefined || declaredVolumes.length > 0 ? {} : processUser(spec.process)),

@@ -8,7 +8,16 @@ import type { UnaryCall } from '../grpc/call-context.js';
 import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
 import { withContext } from '../runtime/mount-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { buildSandboxSpec, hasHostNetwork, needsLevel, podUserNamespace, resolveSeccomp, type NodeFacts, type PodUserNamespace } from '../spec/index.js';
+import {
+  buildSandboxSpec,
+  hasHostNetwork,
+  needsLevel,
+  passthroughAnnotations,
+  podUserNamespace,
+  resolveSeccomp,
+  type NodeFacts,
+  type PodUserNamespace,
+} from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
@@ -168,7 +177,7 @@ export class RunPodSandbox {
     const pid = await steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
-        await this.rootfs.remove(id);
+        await this.rootfs.remove(plan.record);
       });
       return this.pauseTask.create(id, await plan.rootfs(), plan.handler);
     });
@@ -186,13 +195,13 @@ export class RunPodSandbox {
     const { config } = validateSandboxConfig(request.config);
     const handler = this.handlers.require(request.runtimeHandler);
     const hostNetwork = hasHostNetwork(config);
-    const networks = hostNetwork ? [] : this.network.networks();
+    const networks = hostNetwork ? [] : this.network.networks(handler);
     const netnsPath = hostNetwork ? '' : this.layout.netns(id);
     const userns = podUserNamespace(config);
-    const obstacle = userns === undefined ? undefined : usernsObstacle(handler.features, this.report);
+    const obstacle = userns === undefined ? undefined : usernsObstacle(handler, this.report);
     if (obstacle !== undefined) throw failedPrecondition(`config.linux.security_context.namespace_options.userns_options: ${obstacle}`);
     const usernsPath = userns === undefined || hostNetwork ? undefined : this.layout.userns(id);
-    const rootfs = await this.rootfs.plan(id, userns);
+    const rootfs = await this.rootfs.plan(id, handler.snapshotter, userns);
     const seccomp = await resolveSeccomp({
       securityContext: config.linux?.securityContext,
       node: this.node,
@@ -203,12 +212,13 @@ export class RunPodSandbox {
       config,
       netnsPath: hostNetwork ? undefined : netnsPath,
       usernsPath,
-      node: this.node,
+      node: { ...this.node, cgroupDriver: handler.cgroupDriver },
       files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
       selinuxLevel,
       apparmorProfile,
+      passthroughAnnotations: passthroughAnnotations(config.annotations, handler.podAnnotations),
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {
@@ -217,6 +227,9 @@ export class RunPodSandbox {
       config,
       configDigest: digest,
       runtimeHandler: request.runtimeHandler,
+      handler: handler.name,
+      snapshotter: rootfs.snapshotter,
+      cgroupsPath: spec.linux?.cgroupsPath ?? '',
       phase: 'creating',
       netnsPath,
       ...(usernsPath === undefined ? {} : { usernsPath }),
