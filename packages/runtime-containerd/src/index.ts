@@ -140,6 +140,8 @@ export type {
   WideInteger,
 } from './oci/runtime-spec.js';
 
+export { stringifyWide } from './oci/wide-json.js';
+
 // OCI image specification
 export {
   isIndex,

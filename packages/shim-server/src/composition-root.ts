@@ -4,6 +4,7 @@ import { Cni, ConfigDirectory, NetnsThread, type NetnsProvider, type PluginRunne
 import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { container, instanceCachingFactory, type DependencyContainer } from 'tsyringe';
+import { probeCriu, type CriuProbe } from './checkpoint/criu-probe.js';
 import type { CriquetConfig } from './config/index.js';
 import { AttachStream } from './container/attach-stream.js';
 import { ExecStream } from './container/exec-stream.js';
@@ -29,6 +30,7 @@ export interface Replacements {
   /** What of the node differs from the machine the test runs on. */
   readonly nodeFacts?: Partial<NodeFacts>;
   readonly nodeRoots?: NodeRoots;
+  readonly criuProbe?: CriuProbe;
 }
 
 export interface Foundation {
@@ -58,6 +60,7 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.NodeFacts, { useValue: node });
   root.register(RuntimeHandlers, { useValue: await RuntimeHandlers.load(config, node, containerd, logger) });
   root.register(Token.NodeRoots, { useValue: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' } });
+  root.register(Token.CriuProbe, { useValue: replacements.criuProbe ?? (() => probeCriu(containerd.introspection)) });
   const pauseRoot = await layOutPauseRoot(layout);
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });

@@ -2,6 +2,7 @@ import { checkContainerd, connectContainerd, isUnavailable, type Containerd, typ
 import type { Logger } from 'pino';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { CheckpointReadiness } from './checkpoint/checkpoint-readiness.js';
 import { composeRoot, type Replacements } from './composition-root.js';
 import type { CriquetConfig } from './config/index.js';
 import { ContainerEvents } from './container/container-events.js';
@@ -82,7 +83,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
       root.resolve(SandboxWatch).stop();
       root.resolve(OwedWork).stop();
     });
-    await Promise.all([images.load(), root.resolve(Recovery).run()]);
+    await Promise.all([images.load(), root.resolve(Recovery).run(), root.resolve(CheckpointReadiness).probe()]);
     await root.resolve(FifoKeeper).release();
     const streams = root.resolve(Token.StreamServer);
     await streams.open();

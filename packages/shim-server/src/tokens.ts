@@ -2,6 +2,7 @@ import type { Cni, ConfigDirectory, NetnsProvider } from '@criquet/network-cni';
 import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
+import type { CriuProbe } from './checkpoint/criu-probe.js';
 import type { CriquetConfig } from './config/index.js';
 import type { NodeFacts } from './spec/index.js';
 import type { ContainerRecord } from './state/container-record.js';
@@ -30,6 +31,7 @@ export const Token = {
   Cni: token<Cni>('Cni'),
   NetworkConfig: token<ConfigDirectory>('NetworkConfig'),
   Netns: token<NetnsProvider>('Netns'),
+  CriuProbe: token<CriuProbe>('CriuProbe'),
   NodeFacts: token<NodeFacts>('NodeFacts'),
   NodeRoots: token<NodeRoots>('NodeRoots'),
   Layout: token<Layout>('Layout'),

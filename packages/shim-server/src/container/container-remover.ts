@@ -1,5 +1,6 @@
 import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CaptureWork } from '../checkpoint/capture-work.js';
 import type { CriquetConfig } from '../config/index.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
@@ -22,6 +23,7 @@ export class ContainerRemover {
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -46,6 +48,7 @@ export class ContainerRemover {
     await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
     await inStep('remove the FIFOs', () => this.io.close(containerId));
     await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
+    await inStep('remove the checkpoint', () => this.captures.discard(containerId));
     await inStep('remove the container record', () => this.containers.remove(containerId));
     return true;
   }

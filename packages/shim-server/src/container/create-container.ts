@@ -2,6 +2,9 @@ import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig }
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
+import { RestoreSources, type RestoreSource } from '../checkpoint/restore-source.js';
+import { Restoration } from '../checkpoint/restoration.js';
 import type { CriquetConfig } from '../config/index.js';
 import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -45,18 +48,29 @@ export class CreateContainer {
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(CheckpointReadiness) private readonly readiness: CheckpointReadiness,
+    @inject(RestoreSources) private readonly sources: RestoreSources,
+    @inject(Restoration) private readonly restoration: Restoration,
   ) {}
 
   readonly handle: UnaryCall<CreateContainerRequest, CreateContainerResponse> = async (request, { signal, log }) => {
+    return { containerId: await this.obtain(request, undefined, signal, log) };
+  };
+
+  /**
+   * The container that a request asks for, made of `source` instead of what the configuration's image says.
+   *
+   * @returns its id
+   */
+  async obtain(request: CreateContainerRequest, source: RestoreSource | undefined, signal: AbortSignal, log: Logger): Promise<string> {
     const { metadata } = validateContainerConfig(request);
     const sandbox = this.readySandbox(request.podSandboxId);
     const name = containerName(metadata, sandbox.name);
     const digest = configDigest({ sandbox: sandbox.id, config: request.config });
-    const containerId = await this.creations.join(name, digest, signal, (progress) =>
-      this.createOnce(request, sandbox, name, digest, log, progress),
+    return this.creations.join(name, digest, signal, (progress) =>
+      this.createOnce(request, sandbox, name, digest, source, log, progress),
     );
-    return { containerId };
-  };
+  }
 
   private readySandbox(id: string): SandboxRecord {
     const sandbox = this.sandboxes.require(id);
@@ -70,6 +84,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     name: string,
     digest: string,
+    source: RestoreSource | undefined,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -80,7 +95,7 @@ export class CreateContainer {
       if (alive && existing.configDigest === digest) return existing.id;
       throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
     }
-    return this.create(request, sandbox, name, digest, log, progress);
+    return this.create(request, sandbox, name, digest, source, log, progress);
   }
 
   private async create(
@@ -88,6 +103,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     name: string,
     digest: string,
+    source: RestoreSource | undefined,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -98,11 +114,16 @@ export class CreateContainer {
     const rollback = new Rollback(containerLog);
     const { config } = validateContainerConfig(request);
     const { snapshotter } = this.config.containerd;
-    const image = this.requireImage(config);
+    const restore = source ?? (await this.checkpoint(config, sandbox, steps));
+    const image = restore?.image ?? this.requireImage(config);
     const wantedUser = userRequest(config, image.config.config ?? {});
     const specFor = await steps.do('check the configuration', () => this.specs.prepare(id, sandbox, config, image));
-    const known = this.users.known(image.chainId, wantedUser);
-    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, specFor, known));
+    // One that is restored is not created before everything of the checkpoint is there.
+    const known = restore === undefined ? this.users.known(image.chainId, wantedUser) : undefined;
+    const { record, spec } = await steps.do('plan', () => {
+      const planned = this.plan(id, sandbox, config, image, name, digest, specFor, known);
+      return restore === undefined ? planned : { ...planned, record: { ...planned.record, restored: true } };
+    });
     try {
       await steps.do('write the record', async () => {
         rollback.add('remove the record', () => this.containers.remove(id));
@@ -123,6 +144,13 @@ export class CreateContainer {
       const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
       if (known === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
+        if (restore !== undefined) {
+          await steps.do('bring back the checkpoint', async () => {
+            rollback.add('remove the checkpoint', () => this.restoration.discard(id));
+            restore.check(specFor(user));
+            await this.restoration.prepare(id, restore, sandbox, record.logPath, mounts);
+          });
+        }
         await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(user), encodeSpec(specFor(user))));
       } else {
         // Recovery takes a record with a user and a snapshot for created, so nothing needs writing here.
@@ -164,6 +192,16 @@ export class CreateContainer {
       startedAt: 0n,
     };
     return { record, spec };
+  }
+
+  /** The checkpoint that is given in the place of an image. */
+  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps): Promise<RestoreSource | undefined> {
+    const image = config.image?.image ?? '';
+    if (!this.sources.isCheckpoint(image)) return undefined;
+    return steps.do('read the checkpoint', async () => {
+      await this.readiness.require(this.handlers.require(sandbox.runtimeHandler));
+      return this.sources.find(image);
+    });
   }
 
   private requireImage(config: ContainerConfig): IndexedImage {

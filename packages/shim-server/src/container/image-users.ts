@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { readSnapshot, removeMountPoints } from '../runtime/snapshot-reader.js';
@@ -21,7 +20,7 @@ export class ImageUsers {
   private readonly mountPoints: string;
 
   constructor(@inject(Token.Layout) layout: Layout) {
-    this.mountPoints = join(layout.stateDir, 'lookup');
+    this.mountPoints = layout.lookup();
   }
 
   /** Takes away what a daemon that was killed while it looked has left mounted. */

@@ -28,6 +28,9 @@ import { SandboxTeardown } from './sandbox-teardown.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
 
+/** What another call than RunPodSandbox wants in the record: whom the sandbox is for, and that it is not done yet. */
+type SandboxMarks = Partial<Pick<SandboxRecord, 'configDigest' | 'restoring'>>;
+
 /** What is known before anything is made. */
 interface Plan {
   readonly record: SandboxRecord;
@@ -60,38 +63,44 @@ export class RunPodSandbox {
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
+    return { podSandboxId: await this.obtain(request, {}, signal, log) };
+  };
+
+  /**
+   * The sandbox that a request asks for. `marks` stand in the record of a new one from the start.
+   *
+   * @returns its id
+   */
+  async obtain(request: RunPodSandboxRequest, marks: SandboxMarks, signal: AbortSignal, log: Logger): Promise<string> {
     const { metadata } = validateSandboxConfig(request.config);
     this.handlers.require(request.runtimeHandler);
     const name = sandboxName(metadata);
-    const digest = configDigest(request);
-    const podSandboxId = await this.creations.join(name, digest, signal, (progress) =>
-      this.createOnce(request, name, digest, log, progress),
-    );
-    return { podSandboxId };
-  };
+    const digest = marks.configDigest ?? configDigest(request);
+    return this.creations.join(name, digest, signal, (progress) => this.createOnce(request, name, { ...marks, configDigest: digest }, log, progress));
+  }
 
   /** The sandbox of that name while it lives, or a new one. */
   private async createOnce(
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
     const existing = this.sandboxes.byName(name);
-    if (existing?.phase === 'ready' && existing.configDigest === digest) return existing.id;
+    if (existing?.phase === 'ready' && existing.configDigest === marks.configDigest) return existing.id;
     if (existing?.phase === 'failed') await this.teardown.remove(existing.id);
     else if (existing !== undefined) {
       const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
       throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);
     }
-    return this.create(request, name, digest, log, progress);
+    return this.create(request, name, marks, log, progress);
   }
 
   private async create(
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -100,7 +109,7 @@ export class RunPodSandbox {
     const steps = new Steps('RunPodSandbox', this.failpoints, sandboxLog);
     progress.steps = steps;
     const rollback = new Rollback(sandboxLog);
-    const plan = await steps.do('plan', () => this.plan(id, request, name, digest));
+    const plan = await steps.do('plan', () => this.plan(id, request, name, marks));
     const { config } = plan.record;
     try {
       await steps.do('write the record', async () => {
@@ -154,7 +163,7 @@ export class RunPodSandbox {
     return pid;
   }
 
-  private async plan(id: string, request: RunPodSandboxRequest, name: string, digest: string): Promise<Plan> {
+  private async plan(id: string, request: RunPodSandboxRequest, name: string, marks: SandboxMarks): Promise<Plan> {
     const { config } = validateSandboxConfig(request.config);
     const handler = this.handlers.require(request.runtimeHandler);
     const hostNetwork = hasHostNetwork(config);
@@ -179,7 +188,7 @@ export class RunPodSandbox {
       id,
       name,
       config,
-      configDigest: digest,
+      configDigest: '',
       runtimeHandler: request.runtimeHandler,
       phase: 'creating',
       netnsPath,
@@ -187,6 +196,7 @@ export class RunPodSandbox {
       ips: [],
       pid: 0,
       createdAt: unixNanos(),
+      ...marks,
     };
     if (!hostNetwork) this.network.validate(record);
     return {

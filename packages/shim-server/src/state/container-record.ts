@@ -24,6 +24,12 @@ export interface ContainerUser {
   readonly additionalGids: readonly number[];
 }
 
+/** A checkpoint under way: what a daemon that is killed meanwhile owes. */
+export interface CheckpointIntent {
+  /** Absolute paths of files outside criquet's own directories that are not whole yet. */
+  readonly files: readonly string[];
+}
+
 /** Everything criquet knows of a container; immutable, replaced on change. */
 export interface ContainerRecord {
   readonly id: string;
@@ -50,6 +56,10 @@ export interface ContainerRecord {
   readonly createdAt: bigint;
   readonly startedAt: bigint;
   readonly exit?: ContainerExit;
+  /** Set while a checkpoint of it is made: it may be paused. */
+  readonly checkpointing?: CheckpointIntent;
+  /** Its process comes out of a checkpoint, unpacked below {@link Layout.checkpoint}, instead of being executed. */
+  readonly restored?: boolean;
 }
 
 /** The name a container is reserved under. */

@@ -37,6 +37,16 @@ export class Layout {
     return join(this.stateDir, 'io', containerId, execId);
   }
 
+  /** What a checkpoint of a container is being put together from, and what it is to be restored from. */
+  checkpoint(containerId: string): string {
+    return join(this.rootDir, 'checkpoints', containerId);
+  }
+
+  /** Mount points for a look into snapshots. */
+  lookup(): string {
+    return join(this.stateDir, 'lookup');
+  }
+
   /** The root of the built-in pause container of one build. */
   pauseRoot(build: string): string {
     return join(this.rootDir, 'pause', build);
