@@ -2,8 +2,8 @@ import { checkContainerd, connectContainerd, isUnavailable, type Containerd, typ
 import type { Logger } from 'pino';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { CheckpointReadiness } from './checkpoint/checkpoint-readiness.js';
 import { composeRoot, type Replacements } from './composition-root.js';
+import { CheckpointReadiness } from './checkpoint/checkpoint-readiness.js';
 import type { CriquetConfig } from './config/index.js';
 import { ContainerEvents } from './container/container-events.js';
 import { ContainerIo } from './container/container-io.js';

@@ -11,6 +11,8 @@ export interface FakeImageOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Default `linux/amd64`. */
   readonly platform?: { readonly os: string; readonly architecture: string; readonly variant?: string };
+  /** Of the manifest. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Puts the manifest into an index. Default false. */
   readonly index?: boolean;
   /** RFC 3339. Default: the start of 2024. */
@@ -46,6 +48,7 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
     mediaType: mediaTypes.ociManifest,
     config: { mediaType: mediaTypes.ociConfig, digest: configBlob.digest, size: configBlob.data.length },
     layers: [{ mediaType: layerType, digest: layer.digest, size: layer.data.length }],
+    ...(options.annotations === undefined ? {} : { annotations: options.annotations }),
   };
   const manifestBlob = blob(json(manifest), {
     'containerd.io/gc.ref.content.config': configBlob.digest,

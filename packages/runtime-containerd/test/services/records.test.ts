@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import { isAlreadyExists, isFailedPrecondition, isNotFound, runcOptions, runtimeInfo, runtimeOptions } from '../../src/index.js';
@@ -130,10 +131,14 @@ t.test('snapshots', async (t) => {
 
 t.test('diff', async (t) => {
   const { fake, client } = await fixture(t);
-  const mount = { type: 'bind', source: '/s', target: '', options: [] };
-  await t.rejects(client.diff.apply(target('sha256:1'), [mount], { syncFs: true }), { code: status.UNIMPLEMENTED, call: 'diff.apply' });
-  await t.rejects(client.diff.diff([mount], [mount], { mediaType: 'm', ref: 'r' }), { code: status.UNIMPLEMENTED, call: 'diff.diff' });
-  await t.rejects(client.diff.diff([], []), { code: status.UNIMPLEMENTED });
-  t.match(fake.control.requests('diff.apply'), [{ diff: { digest: 'sha256:1' }, mounts: [mount], syncFs: true }]);
-  t.match(fake.control.requests('diff.diff'), [{ left: [mount], mediaType: 'm', ref: 'r' }, { left: [], mediaType: '' }]);
+  const [lower, upper, other] = [t.testdir({ kept: 'a', gone: 'b' }), t.testdir({ kept: 'a', more: 'c' }), t.testdir({ gone: 'b' })];
+  const mount = (source: string) => ({ type: 'bind', source, target: '', options: [] });
+  const layer = await client.diff.diff([mount(lower)], [mount(upper)], { mediaType: 'm', ref: 'r' });
+  t.match(layer, { mediaType: 'm', digest: /^sha256:/ });
+  t.match(await client.diff.apply(layer, [mount(other)], { syncFs: true }), { digest: layer.digest });
+  t.same(await readdir(other), ['more'], 'what was added and deleted');
+  await t.rejects(client.diff.apply(target('sha256:1'), [mount(other)]), { code: status.NOT_FOUND, call: 'diff.apply' });
+  await t.rejects(client.diff.diff([], []), { code: status.INVALID_ARGUMENT, call: 'diff.diff' });
+  t.match(fake.control.requests('diff.apply'), [{ diff: { digest: layer.digest }, mounts: [mount(other)], syncFs: true }, {}]);
+  t.match(fake.control.requests('diff.diff'), [{ left: [mount(lower)], mediaType: 'm', ref: 'r' }, { left: [], mediaType: '' }]);
 });

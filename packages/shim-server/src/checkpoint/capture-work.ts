@@ -1,12 +1,13 @@
 import { rm } from 'node:fs/promises';
-import { leaseExpireLabel, type CallOptions, type Containerd } from '@criquet/runtime-containerd';
+import { isTaskGone, leaseExpireLabel, type CallOptions, type Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ContainerLocks } from '../container/container-locks.js';
-import { ignoreNotFound, ignoreTaskGone, removeSnapshot } from '../runtime/already-gone.js';
+import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { Layout } from '../state/layout.js';
 import { Token, type Containers } from '../tokens.js';
+import { captureDirectory, removePart } from './checkpoint-directory.js';
 
 /** A lease ends by itself when nobody could delete it. */
 const LEASE_HOURS = 24;
@@ -33,14 +34,18 @@ export class CaptureWork {
     await this.containers.update(containerId, (record) => ({ ...record, checkpointing: { files } }));
   }
 
-  /** Lets the container go on, wherever the capture stands; one that is gone or runs is fine. */
+  /**
+   * Lets the container go on, wherever the capture stands; one that is gone or runs is fine. It is asked for whatever the state seems to be: the
+   * shim answers when a pause or dump that is still under way is over.
+   */
   async resume(containerId: string, options: CallOptions = { timeoutMs: END_MS }): Promise<void> {
     const { tasks } = this.containerd;
     try {
-      const { status } = await tasks.get(containerId, undefined, options);
-      if (status === 'paused' || status === 'pausing') await tasks.resume(containerId, options);
+      await tasks.resume(containerId, options);
     } catch (error) {
-      ignoreTaskGone(error);
+      if (isTaskGone(error)) return;
+      const { status } = await tasks.get(containerId, undefined, options);
+      if (status === 'paused' || status === 'pausing') throw error;
     }
   }
 
@@ -53,10 +58,10 @@ export class CaptureWork {
     }
   }
 
-  /** At start: ends what a killed daemon has left; nothing of its files is whole. */
-  async recover(containerId: string): Promise<void> {
+  /** At start: ends what a killed daemon has left; nothing of its files is whole. It begins at once, and the start does not wait for it. */
+  recover(containerId: string): void {
     const intent = this.containers.get(containerId)?.checkpointing;
-    if (intent !== undefined) await this.end(containerId, intent.files);
+    if (intent !== undefined) void this.locks.run(containerId, undefined, () => this.end(containerId, intent.files));
   }
 
   /** What is in the way of a container's removal. */
@@ -85,7 +90,7 @@ export class CaptureWork {
     await removeFiles(unfinished);
     await this.dropLease(containerId);
     // The directory may hold a restore that is still to come.
-    await rm(captureDirectory(this.layout, containerId), { recursive: true, force: true });
+    await removePart(captureDirectory(this.layout, containerId));
     if (this.containers.get(containerId) === undefined) return;
     await this.containers.update(containerId, ({ checkpointing: _, ...record }) => record).catch(ignoreNotFound);
   }
@@ -104,11 +109,6 @@ export class CaptureWork {
     await removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, this.viewKey(containerId));
     await this.containerd.leases.delete(leaseName(containerId)).catch(ignoreNotFound);
   }
-}
-
-/** Where a capture is put together. */
-export function captureDirectory(layout: Layout, containerId: string): string {
-  return `${layout.checkpoint(containerId)}/capture`;
 }
 
 async function removeFiles(files: readonly string[]): Promise<void> {

@@ -20,7 +20,8 @@ import { together } from '../steps/together.js';
 import { Token, type Containers } from '../tokens.js';
 import { packTree } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
-import { captureDirectory, CaptureWork } from './capture-work.js';
+import { CaptureWork } from './capture-work.js';
+import { captureDirectory } from './checkpoint-directory.js';
 import { criuErrors } from './criu-log.js';
 import { configDump, containerdStatus, statusDump } from './documents.js';
 
@@ -78,6 +79,7 @@ export class ContainerCapture {
       // One after the other: CRIU and the differ use a core each, and memory images are large.
       await steps.do('dump the processes', async () => {
         for (const id of ids) await this.dump(id, request);
+        for (const id of ids) await this.copyLog(id);
       });
       await steps.do('read the root file system', async () => {
         for (const id of ids) await this.readRootfs(id, callLimit(request));
@@ -151,7 +153,13 @@ export class ContainerCapture {
       [ArchiveEntry.containerdStatus]: containerdStatus(container),
     };
     await Promise.all(Object.entries(documents).map(([name, text]) => writeFile(join(directory, name), text, { mode: 0o600 })));
-    if (container.logPath !== '') await copyFile(container.logPath, join(directory, ArchiveEntry.log)).catch(ignoreMissing);
+  }
+
+  /** While it is paused: what it writes later is not of this picture. What it wrote before has gone through its pipes during the dump. */
+  private async copyLog(id: string): Promise<void> {
+    const { logPath } = this.containers.require(id);
+    if (logPath === '') return;
+    await copyFile(logPath, join(captureDirectory(this.layout, id), ArchiveEntry.log)).catch(ignoreMissing);
   }
 }
 

@@ -1,6 +1,5 @@
-import { createReadStream } from 'node:fs';
+import { constants, createReadStream } from 'node:fs';
 import { copyFile, lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { constants } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { decodeRuncOptions, mediaTypes, runcOptions, type Containerd, type Mount, type NewTask } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -16,6 +15,7 @@ import { Token } from '../tokens.js';
 import { packFiles, unpackTree } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
 import { CaptureWork } from './capture-work.js';
+import { removePart, restoreDirectory } from './checkpoint-directory.js';
 import { criuErrors } from './criu-log.js';
 import type { RestoreSource } from './restore-source.js';
 
@@ -82,11 +82,11 @@ export class Restoration {
   /** The memory images of a container that runs again are of no more use. What cannot be removed now goes with the container. */
   async forget(container: ContainerRecord): Promise<void> {
     if (container.restored !== true) return;
-    await rm(this.directory(container.id), { recursive: true, force: true }).catch(() => undefined);
+    await removePart(this.directory(container.id)).catch(() => undefined);
   }
 
   private directory(containerId: string): string {
-    return join(this.layout.checkpoint(containerId), 'restore');
+    return restoreDirectory(this.layout, containerId);
   }
 
   private workDirectory(containerId: string): string {

@@ -122,7 +122,7 @@ export class Recovery {
 
   private async recoverContainer(container: ContainerRecord): Promise<void> {
     // A daemon killed during a checkpoint has left it paused.
-    await this.captures.recover(container.id);
+    this.captures.recover(container.id);
     switch (container.phase) {
       case 'creating':
         return this.recoverCreation(container);
