@@ -83,7 +83,8 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
       root.resolve(SandboxWatch).stop();
       root.resolve(OwedWork).stop();
     });
-    await Promise.all([images.load(), root.resolve(Recovery).run(), root.resolve(CheckpointReadiness).probe()]);
+    void root.resolve(CheckpointReadiness).probe();
+    await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await root.resolve(FifoKeeper).release();
     const streams = root.resolve(Token.StreamServer);
     await streams.open();

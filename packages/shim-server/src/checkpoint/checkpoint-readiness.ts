@@ -9,15 +9,20 @@ import type { CriuProbe, CriuReport } from './criu-probe.js';
 /** Whether containers can be checkpointed and restored here: found out at start, and again when a call wants it and the answer was no. */
 @scoped(Lifecycle.ContainerScoped)
 export class CheckpointReadiness {
-  private report: CriuReport = { usable: false, reason: 'CriuMissing', message: 'not looked for yet' };
+  private report: CriuReport = { usable: false, reason: 'CriuUnknown', message: 'CRIU is still being looked for' };
+  private probing: Promise<void> | undefined;
 
   constructor(
     @inject(Token.CriuProbe) private readonly probeCriu: CriuProbe,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
   ) {}
 
-  async probe(): Promise<void> {
-    this.report = await this.probeCriu();
+  /** Begins to look, unless that is under way. The start does not wait for it: `criu check` can take a second. */
+  probe(): Promise<void> {
+    this.probing ??= this.probeCriu()
+      .then((report) => void (this.report = report))
+      .finally(() => (this.probing = undefined));
+    return this.probing;
   }
 
   /** @throws FAILED_PRECONDITION saying what is missing */

@@ -8,7 +8,7 @@ import type { Introspection } from '@criquet/runtime-containerd';
 /** What there is of CRIU on the node. */
 export type CriuReport =
   | { readonly usable: true; readonly path: string; readonly version: string }
-  | { readonly usable: false; readonly reason: 'CriuMissing' | 'CriuCheckFailed'; readonly message: string };
+  | { readonly usable: false; readonly reason: 'CriuUnknown' | 'CriuMissing' | 'CriuCheckFailed'; readonly message: string };
 
 /** Finds out; costs processes. */
 export type CriuProbe = () => Promise<CriuReport>;
