@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import { isAlreadyExists, isFailedPrecondition, isNotFound, runcOptions, runtimeInfo, runtimeOptions } from '../../src/index.js';
@@ -131,7 +132,8 @@ t.test('snapshots', async (t) => {
 
 t.test('diff', async (t) => {
   const { fake, client } = await fixture(t);
-  const [lower, upper, other] = [t.testdir({ kept: 'a', gone: 'b' }), t.testdir({ kept: 'a', more: 'c' }), t.testdir({ gone: 'b' })];
+  const dir = t.testdir({ lower: { kept: 'a', gone: 'b' }, upper: { kept: 'a', more: 'c' }, other: { gone: 'b' } });
+  const [lower, upper, other] = [join(dir, 'lower'), join(dir, 'upper'), join(dir, 'other')];
   const mount = (source: string) => ({ type: 'bind', source, target: '', options: [] });
   const layer = await client.diff.diff([mount(lower)], [mount(upper)], { mediaType: 'm', ref: 'r' });
   t.match(layer, { mediaType: 'm', digest: /^sha256:/ });
