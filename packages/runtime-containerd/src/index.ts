@@ -90,9 +90,6 @@ export { OutputReader, type OutputOptions, type OutputSink } from './task-io/out
 export { StdinWriter } from './task-io/stdin-writer.js';
 export { mkfifo, MkfifoError } from './task-io/fifo.js';
 
-// JSON with integers of 64 bits
-export { stringifyWide } from './oci/wide-json.js';
-
 // OCI runtime specification
 export {
   decodeProcess,
@@ -143,6 +140,9 @@ export type {
   SpecUser,
   WideInteger,
 } from './oci/runtime-spec.js';
+
+// JSON with integers of 64 bits
+export { stringifyWide } from './oci/wide-json.js';
 
 // OCI image specification
 export {

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { container, instanceCachingFactory, type DependencyContainer } from 'tsyringe';
 import { AppArmorProfiles } from './apparmor/index.js';
 import { CdiDirectories } from './cdi/index.js';
+import { probeCriu, type CriuProbe } from './checkpoint/criu-probe.js';
 import type { CriquetConfig } from './config/index.js';
 import { AttachStream } from './container/attach-stream.js';
 import { ExecStream } from './container/exec-stream.js';
@@ -36,6 +37,7 @@ export interface Replacements {
   readonly nodeFacts?: Partial<NodeFacts>;
   readonly nodeRoots?: NodeRoots;
   readonly xattrs?: Xattrs;
+  readonly criuProbe?: CriuProbe;
 }
 
 export interface Foundation {
@@ -68,6 +70,7 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(RuntimeHandlers, { useValue: await RuntimeHandlers.load(config, node, containerd, logger) });
   const roots = replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' };
   root.register(Token.NodeRoots, { useValue: roots });
+  root.register(Token.CriuProbe, { useValue: replacements.criuProbe ?? (() => probeCriu(containerd.introspection)) });
   const { disableApparmor, apparmorParser } = config.security;
   root.register(Token.AppArmorProfiles, {
     useValue: new AppArmorProfiles({ enabled: node.apparmorEnabled && !disableApparmor, parser: apparmorParser, sys: roots.sys }),

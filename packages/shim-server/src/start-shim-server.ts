@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { composeRoot, type Replacements } from './composition-root.js';
+import { CheckpointReadiness } from './checkpoint/checkpoint-readiness.js';
 import type { CriquetConfig } from './config/index.js';
 import { ContainerEvents } from './container/container-events.js';
 import { ContainerIo } from './container/container-io.js';
@@ -83,6 +84,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
       root.resolve(SandboxWatch).stop();
       root.resolve(OwedWork).stop();
     });
+    void root.resolve(CheckpointReadiness).probe();
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await root.resolve(FifoKeeper).release();
     const streams = root.resolve(Token.StreamServer);

@@ -15,6 +15,8 @@ export interface FakeImageOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Default `linux/amd64`. */
   readonly platform?: { readonly os: string; readonly architecture: string; readonly variant?: string };
+  /** Of the manifest. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Puts the manifest into an index. Default false. */
   readonly index?: boolean;
   /** RFC 3339. Default: the start of 2024. */
@@ -50,6 +52,7 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
     mediaType: mediaTypes.ociManifest,
     config: { mediaType: mediaTypes.ociConfig, digest: configBlob.digest, size: configBlob.data.length },
     layers: [{ mediaType: layerType, digest: layer.digest, size: layer.data.length }],
+    ...(options.annotations === undefined ? {} : { annotations: options.annotations }),
   };
   const manifestBlob = blob(json(manifest), {
     'containerd.io/gc.ref.content.config': configBlob.digest,
@@ -73,10 +76,15 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
   };
 }
 
+/** Whether it is a layer of a fake image. */
+export function isFakeLayer(data: Uint8Array): boolean {
+  return Buffer.from(data).toString('utf8').startsWith(FAKE_LAYER);
+}
+
 /** What unpacking a fake layer gives. */
 export function readFakeLayer(data: Uint8Array): { readonly files: Readonly<Record<string, string>>; readonly diffId: string } {
+  if (!isFakeLayer(data)) throw invalidArgument('not a layer of the fake');
   const text = Buffer.from(data).toString('utf8');
-  if (!text.startsWith(FAKE_LAYER)) throw invalidArgument('not a layer of the fake');
   const files = JSON.parse(text.slice(FAKE_LAYER.length)) as Record<string, string>;
   return { files, diffId: fakeDiffId(files) };
 }

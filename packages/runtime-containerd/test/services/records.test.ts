@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
@@ -135,15 +135,22 @@ t.test('diff', async (t) => {
   const { fake, client } = await fixture(t);
   const image = fakeImage({ files: { 'etc/os-release': 'fake' } });
   fake.addImage('test', 'image', image);
-  const [layer] = image.blobs;
-  const [mount] = await client.snapshots.prepare('native', 'k', '', { namespace: 'test' });
-  if (layer === undefined || mount === undefined) throw new Error('no layer, or no mount');
-  const applied = await client.diff.apply(target(layer.digest), [mount], { syncFs: true, namespace: 'test' });
+  const [ofImage] = image.blobs;
+  const [root] = await client.snapshots.prepare('native', 'k', '', { namespace: 'test' });
+  if (ofImage === undefined || root === undefined) throw new Error('no layer, or no mount');
+  const applied = await client.diff.apply(target(ofImage.digest), [root], { syncFs: true, namespace: 'test' });
   t.equal(applied.digest, image.chainId, 'of one layer the chain id is the diff id');
-  t.equal(await readFile(join(mount.source, 'etc/os-release'), 'utf8'), 'fake');
-  t.match(fake.control.requests('diff.apply'), [{ diff: { digest: layer.digest }, mounts: [mount], syncFs: true }]);
-  await t.rejects(client.diff.apply(target('sha256:1'), [mount]), { code: status.NOT_FOUND, call: 'diff.apply' });
-  await t.rejects(client.diff.diff([mount], [mount], { mediaType: 'm', ref: 'r' }), { code: status.UNIMPLEMENTED, call: 'diff.diff' });
-  await t.rejects(client.diff.diff([], []), { code: status.UNIMPLEMENTED });
-  t.match(fake.control.requests('diff.diff'), [{ left: [mount], mediaType: 'm', ref: 'r' }, { left: [], mediaType: '' }]);
+  t.equal(await readFile(join(root.source, 'etc/os-release'), 'utf8'), 'fake');
+  t.match(fake.control.requests('diff.apply'), [{ diff: { digest: ofImage.digest }, mounts: [root], syncFs: true }]);
+
+  const dir = t.testdir({ lower: { kept: 'a', gone: 'b' }, upper: { kept: 'a', more: 'c' }, other: { gone: 'b' } });
+  const [lower, upper, other] = [join(dir, 'lower'), join(dir, 'upper'), join(dir, 'other')];
+  const mount = (source: string) => ({ type: 'bind', source, target: '', options: [] });
+  const layer = await client.diff.diff([mount(lower)], [mount(upper)], { mediaType: 'm', ref: 'r' });
+  t.match(layer, { mediaType: 'm', digest: /^sha256:/ });
+  t.match(await client.diff.apply(layer, [mount(other)]), { digest: layer.digest });
+  t.same(await readdir(other), ['more'], 'what was added and deleted');
+  await t.rejects(client.diff.apply(target('sha256:1'), [mount(other)]), { code: status.NOT_FOUND, call: 'diff.apply' });
+  await t.rejects(client.diff.diff([], []), { code: status.INVALID_ARGUMENT, call: 'diff.diff' });
+  t.match(fake.control.requests('diff.diff'), [{ left: [mount(lower)], mediaType: 'm', ref: 'r' }, { left: [], mediaType: '' }]);
 });

@@ -259,6 +259,12 @@ export const configSchema = z.strictObject({
     },
     'Security of containers.',
   ),
+  checkpoint: table(
+    {
+      timeout: key(duration, '2m', 'Longest time for a CheckpointContainer that names no timeout of its own.'),
+    },
+    'Checkpoints. They need CRIU on the PATH of containerd.',
+  ),
   streaming: table(
     {
       address: key(

@@ -1,5 +1,6 @@
 import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CaptureWork } from '../checkpoint/capture-work.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -24,6 +25,7 @@ export class ContainerRemover {
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
+    @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -50,6 +52,7 @@ export class ContainerRemover {
     await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
     await inStep('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
     await inStep('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
+    await inStep('remove the checkpoint', () => this.captures.discard(containerId));
     await inStep('remove the container record', () => this.containers.remove(containerId));
     return true;
   }

@@ -2,6 +2,9 @@ import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig }
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
+import { RestoreSources, type RestoreSource } from '../checkpoint/restore-source.js';
+import { Restoration } from '../checkpoint/restoration.js';
 import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
@@ -58,18 +61,29 @@ export class CreateContainer {
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(MountLabels) private readonly mountLabels: MountLabels,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(CheckpointReadiness) private readonly readiness: CheckpointReadiness,
+    @inject(RestoreSources) private readonly sources: RestoreSources,
+    @inject(Restoration) private readonly restoration: Restoration,
   ) {}
 
   readonly handle: UnaryCall<CreateContainerRequest, CreateContainerResponse> = async (request, { signal, log }) => {
+    return { containerId: await this.obtain(request, undefined, signal, log) };
+  };
+
+  /**
+   * The container that a request asks for, made of `source` instead of what the configuration's image says.
+   *
+   * @returns its id
+   */
+  async obtain(request: CreateContainerRequest, source: RestoreSource | undefined, signal: AbortSignal, log: Logger): Promise<string> {
     const { metadata } = validateContainerConfig(request);
     const sandbox = this.readySandbox(request.podSandboxId);
     const name = containerName(metadata, sandbox.name);
     const digest = configDigest({ sandbox: sandbox.id, config: request.config });
-    const containerId = await this.creations.join(name, digest, signal, (progress) =>
-      this.createOnce(request, sandbox, name, digest, log, progress),
+    return this.creations.join(name, digest, signal, (progress) =>
+      this.createOnce(request, sandbox, name, digest, source, log, progress),
     );
-    return { containerId };
-  };
+  }
 
   private readySandbox(id: string): SandboxRecord {
     const sandbox = this.sandboxes.require(id);
@@ -83,6 +97,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     name: string,
     digest: string,
+    source: RestoreSource | undefined,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -93,7 +108,7 @@ export class CreateContainer {
       if (alive && existing.configDigest === digest) return existing.id;
       throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
     }
-    return this.create(request, sandbox, name, digest, log, progress);
+    return this.create(request, sandbox, name, digest, source, log, progress);
   }
 
   private async create(
@@ -101,6 +116,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     name: string,
     digest: string,
+    source: RestoreSource | undefined,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -112,12 +128,17 @@ export class CreateContainer {
     const { config } = validateContainerConfig(request);
     const handler = this.handlers.of(sandbox);
     const { snapshotter } = handler;
-    const image = this.requireImage(config);
+    const restore = source ?? (await this.checkpoint(config, sandbox, steps));
+    const image = restore?.image ?? this.requireImage(config);
     const wantedUser = userRequest(config, image.config.config ?? {});
     const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image, snapshotter));
     const { specFor, imageVolumes, declaredVolumes } = checked;
-    const known = this.users.known(image.chainId, wantedUser);
-    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, snapshotter, name, digest, checked, known));
+    // One that is restored is not created before everything of the checkpoint is there.
+    const known = restore === undefined ? this.users.known(image.chainId, wantedUser) : undefined;
+    const { record, spec } = await steps.do('plan', () => {
+      const planned = this.plan(id, sandbox, config, image, snapshotter, name, digest, checked, known);
+      return restore === undefined ? planned : { ...planned, record: { ...planned.record, restored: true } };
+    });
     const label = record.mountLabel;
     try {
       await steps.do('write the record', async () => {
@@ -152,6 +173,13 @@ export class CreateContainer {
       if (known === undefined || record.user === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
         const withUser = specFor(user);
+        if (restore !== undefined) {
+          await steps.do('bring back the checkpoint', async () => {
+            rollback.add('remove the checkpoint', () => this.restoration.discard(id));
+            restore.check(withUser);
+            await this.restoration.prepare(id, restore, sandbox, record.logPath, mounts);
+          });
+        }
         await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
       } else {
         // Recovery comes to the same conclusion, so nothing needs writing here.
@@ -219,6 +247,16 @@ export class CreateContainer {
       startedAt: 0n,
     };
     return { record, spec };
+  }
+
+  /** The checkpoint that is given in the place of an image. */
+  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps): Promise<RestoreSource | undefined> {
+    const image = config.image?.image ?? '';
+    if (!this.sources.isCheckpoint(image)) return undefined;
+    return steps.do('read the checkpoint', async () => {
+      await this.readiness.require(this.handlers.of(sandbox));
+      return this.sources.find(image);
+    });
   }
 
   private requireImage(config: ContainerConfig): IndexedImage {

@@ -49,7 +49,7 @@ export class ImageVolumes {
         const reference = mount.image?.image ?? '';
         const image = this.images.find(reference);
         if (image === undefined) throw notFound('image', reference);
-        return [{ index, imageId: image.id, chainId: image.chainId, snapshotter, snapshotKey: `${containerId}-image-${index}` }];
+        return [{ index, imageId: image.id, snapshotter, snapshotKey: `${containerId}-image-${index}` }];
       } catch (error) {
         throw mountFailed(index, error);
       }

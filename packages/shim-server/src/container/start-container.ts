@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { Restoration } from '../checkpoint/restoration.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
@@ -43,6 +44,7 @@ export class StartContainer {
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(Restoration) private readonly restoration: Restoration,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -67,7 +69,9 @@ export class StartContainer {
       const pid = await this.startTask(container, sandbox, rollback, log);
       this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanos() }));
       this.watch.begin(id);
-    } catch (error) {
+      await this.restoration.forget(container);
+    } catch (failure) {
+      const error = await this.restoration.explain(container, failure);
       await rollback.run();
       await this.recordStartError(id, error);
       throw error;
@@ -88,9 +92,10 @@ export class StartContainer {
       }),
       steps.do('find the root file system', () => snapshots.mounts(container.snapshotter, id)),
     );
-    const pid = await steps.do('create the task', async () => {
+    await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
-      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...taskOptions(handler, sandbox, container) };
+      const options = this.restoration.task(container, taskOptions(handler, sandbox, container));
+      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...options };
       return tasks.create(task).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
         // Left by a start that failed while containerd could not be reached for its undo.
@@ -98,8 +103,8 @@ export class StartContainer {
         return tasks.create(task);
       });
     });
-    await steps.do('start the task', () => tasks.start(id));
-    return pid;
+    // The process of a checkpoint has no pid before.
+    return steps.do('start the task', () => tasks.start(id));
   }
 
   private async recordStartError(id: string, error: unknown): Promise<void> {

@@ -2,6 +2,7 @@ import { isUnavailable, type Containerd, type ContainerdReport } from '@criquet/
 import type { Cni, ConfigState } from '@criquet/network-cni';
 import type { RuntimeCondition, RuntimeFeatures, RuntimeHandlerFeatures, StatusRequest, StatusResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
 import type { CriquetConfig } from '../config/index.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
@@ -36,12 +37,13 @@ export class RuntimeStatus {
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(Token.StreamServer) private readonly streams: StreamServer,
+    @inject(CheckpointReadiness) private readonly checkpoints: CheckpointReadiness,
   ) {}
 
   readonly handle: UnaryCall<StatusRequest, StatusResponse> = async ({ verbose }) => {
     const conditions = await Promise.all([this.runtimeReady(), this.networkReady()]);
     return {
-      status: { conditions: [...conditions, ...this.streamingLost()] },
+      status: { conditions: [...conditions, this.checkpoints.condition(), ...this.streamingLost()] },
       info: verbose ? this.info() : {},
       runtimeHandlers: this.handlers.listed().map(({ name, handler }) => ({ name, features: this.handlerFeatures(handler) })),
       features: RUNTIME_FEATURES,
@@ -101,6 +103,7 @@ export class RuntimeStatus {
       ...Object.fromEntries([...this.networks.ofHandlers()].map(([name, own]) => [`lastCNILoadStatus.${name}`, loadStatus(own)])),
       streaming: verboseJson(this.streams.state),
       runtimeHandlers: verboseJson(Object.fromEntries(this.handlers.names().map((name) => [name, this.shownHandler(name)]))),
+      checkpoint: verboseJson(this.checkpoints.info()),
       node: verboseJson(this.node),
     };
   }

@@ -41,6 +41,9 @@ import { SelinuxLevels } from './selinux-levels.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
 
+/** What another call than RunPodSandbox wants in the record: whom the sandbox is for, and that it is not done yet. */
+type SandboxMarks = Partial<Pick<SandboxRecord, 'configDigest' | 'restoring'>>;
+
 /** What is known before anything is made. */
 interface Plan {
   readonly record: SandboxRecord;
@@ -78,38 +81,44 @@ export class RunPodSandbox {
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
+    return { podSandboxId: await this.obtain(request, {}, signal, log) };
+  };
+
+  /**
+   * The sandbox that a request asks for. `marks` stand in the record of a new one from the start.
+   *
+   * @returns its id
+   */
+  async obtain(request: RunPodSandboxRequest, marks: SandboxMarks, signal: AbortSignal, log: Logger): Promise<string> {
     const { metadata } = validateSandboxConfig(request.config);
     this.handlers.require(request.runtimeHandler);
     const name = sandboxName(metadata);
-    const digest = configDigest(request);
-    const podSandboxId = await this.creations.join(name, digest, signal, (progress) =>
-      this.createOnce(request, name, digest, log, progress),
-    );
-    return { podSandboxId };
-  };
+    const digest = marks.configDigest ?? configDigest(request);
+    return this.creations.join(name, digest, signal, (progress) => this.createOnce(request, name, { ...marks, configDigest: digest }, log, progress));
+  }
 
   /** The sandbox of that name while it lives, or a new one. */
   private async createOnce(
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
     const existing = this.sandboxes.byName(name);
-    if (existing?.phase === 'ready' && existing.configDigest === digest) return existing.id;
+    if (existing?.phase === 'ready' && existing.configDigest === marks.configDigest) return existing.id;
     if (existing?.phase === 'failed') await this.teardown.remove(existing.id);
     else if (existing !== undefined) {
       const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
       throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);
     }
-    return this.create(request, name, digest, log, progress);
+    return this.create(request, name, marks, log, progress);
   }
 
   private async create(
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -120,7 +129,7 @@ export class RunPodSandbox {
     const selinuxOptions = request.config?.linux?.securityContext?.selinuxOptions;
     const selinuxLevel = needsLevel(selinuxOptions, this.node) ? this.levels.reserve() : undefined;
     try {
-      const plan = await steps.do('plan', () => this.plan(id, request, name, digest, selinuxLevel));
+      const plan = await steps.do('plan', () => this.plan(id, request, name, marks, selinuxLevel));
       return await this.carryOut(id, plan, steps, sandboxLog);
     } finally {
       // Either the record has it now, or nobody.
@@ -189,7 +198,7 @@ export class RunPodSandbox {
     id: string,
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     selinuxLevel: string | undefined,
   ): Promise<Plan> {
     const { config } = validateSandboxConfig(request.config);
@@ -225,7 +234,7 @@ export class RunPodSandbox {
       id,
       name,
       config,
-      configDigest: digest,
+      configDigest: '',
       runtimeHandler: request.runtimeHandler,
       handler: handler.name,
       snapshotter: rootfs.snapshotter,
@@ -238,6 +247,7 @@ export class RunPodSandbox {
       ...(selinuxLevel === undefined ? {} : { selinuxLevel }),
       pid: 0,
       createdAt: unixNanos(),
+      ...marks,
     };
     if (!hostNetwork) this.network.validate(record);
     return {

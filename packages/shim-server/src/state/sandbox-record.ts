@@ -40,6 +40,8 @@ export interface SandboxRecord {
   readonly pid: number;
   /** Unix time in nanoseconds. */
   readonly createdAt: bigint;
+  /** RestorePod is not done yet: without the daemon that began it, sandbox and containers are taken back. */
+  readonly restoring?: boolean;
 }
 
 /** The name a sandbox is reserved under: one sandbox lives under it at a time. */
