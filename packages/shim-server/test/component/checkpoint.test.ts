@@ -58,7 +58,7 @@ async function present(shim: Shim): Promise<string[]> {
 /** That a failed checkpoint has left nothing: no file, no lease, no pause. */
 async function expectNothing(t: Test, { shim, container, dir, before }: Counter): Promise<void> {
   await eventually(async () => {
-    const left = [...(await readdir(dir)), ...(await shim.leftovers()).filter((line) => !before.includes(line))];
+    const left = [...(await readdir(dir)), ...(await present(shim)).filter((line) => !before.includes(line))];
     if (left.length > 0 || taskStatus(shim, container) !== RUNNING) throw new Error(left.join(', '));
   });
   t.equal(taskStatus(shim, container), RUNNING, 'it goes on');
