@@ -1,14 +1,14 @@
 export type Leaf = string | number | boolean | null;
 
-/** Lists whose order means nothing, by the key that tells their members apart. */
-const UNORDERED: Readonly<Record<string, string>> = {
-  namespaces: 'type',
-  mounts: 'destination',
-  maskedPaths: '',
-  readonlyPaths: '',
-  metrics: 'name',
-  descriptors: 'name',
-  conditions: 'type',
+/** Lists whose order means nothing, by the path within a member that tells it apart; none: the member itself. */
+const UNORDERED: Readonly<Record<string, readonly string[]>> = {
+  namespaces: ['type'],
+  mounts: ['destination'],
+  maskedPaths: [],
+  readonlyPaths: [],
+  conditions: ['type'],
+  containers: ['attributes', 'metadata', 'name'],
+  containersStatuses: ['metadata', 'name'],
 };
 
 /**
@@ -24,7 +24,7 @@ export function flatten(value: unknown, key = (text: string) => text): Map<strin
       const seen = new Map<string, number>();
       node.forEach((member: unknown, index) => {
         if (by === undefined) return visit(`${path}[${index}]`, '', member);
-        const own = by === '' ? String(member) : String((member as Record<string, unknown>)[by]);
+        const own = String(by.reduce<unknown>((inner, part) => (inner as Record<string, unknown> | undefined)?.[part], member));
         const count = seen.get(own) ?? 0;
         seen.set(own, count + 1);
         visit(`${path}{${key(own)}}${count === 0 ? '' : `#${count}`}`, '', member);

@@ -25,7 +25,8 @@ export class Side {
   /** Text as it must be on both sides: names for private words; times, ages and process ids by their shape. */
   normalise(text: string): string {
     let result = text;
-    for (const [id, name] of this.names) result = result.replaceAll(id, name);
+    // The longest first: an endpoint is below the node's directory.
+    for (const [id, name] of [...this.names].sort(([a], [b]) => b.length - a.length)) result = result.replaceAll(id, name);
     return result
       .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?\+0000 UTC|Z|[+-]\d\d:\d\d)/g, '<time>')
       .replace(/\b1[789]\d{17}\b/g, '<time>')
