@@ -209,6 +209,25 @@ test('a client that never opens its streams is let go', async (t) => {
   t.pass();
 });
 
+test('idle_timeout: a session on which nothing goes is closed, one that is used stays', async (t) => {
+  const shim = await started(t, { change: (config) => ({ ...config, streaming: { ...config.streaming, idleTimeout: 1_500 } }) });
+  const containerId = await running(shim, echo);
+  const open = async () => {
+    const client = await SpdyClient.connect(await exec(shim, containerId, { stdin: true }), ['v4.channel.k8s.io']);
+    return { client, ...(await client.openTypes('error', 'stdin', 'stdout', 'stderr')) };
+  };
+  const [silent, used] = [await open(), await open()];
+  const talk = setInterval(() => used.stdin.write('.'), 50);
+  t.teardown(() => clearInterval(talk));
+  const began = Date.now();
+  await silent.client.closed;
+  t.ok(Date.now() - began > 1_000, `after ${Date.now() - began} ms`);
+  t.notOk(used.client.socket.destroyed);
+  const before = used.stdout.text.length;
+  await until(() => used.stdout.text.length > before);
+  used.client.socket.destroy();
+});
+
 test('S1 a command that leaves a child which holds its streams', async (t) => {
   const shim = await started(t);
   const containerId = await running(shim, async (process) => {
