@@ -7,6 +7,7 @@ const UNORDERED: Readonly<Record<string, readonly string[]>> = {
   maskedPaths: [],
   readonlyPaths: [],
   conditions: ['type'],
+  Networks: ['Config', 'Name'],
   containers: ['attributes', 'metadata', 'name'],
   containersStatuses: ['metadata', 'name'],
 };

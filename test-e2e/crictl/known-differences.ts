@@ -4,6 +4,28 @@ import type { KnownDifference } from './comparison.js';
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { commands: ['version'], at: /^Runtime(Name|Version)$/, why: 'each says who it is' },
   {
+    commands: ['info'],
+    at: /^(config|containerd|streaming|node|handlers)\.|^golang$/,
+    why: 'each shows its own configuration, and what it is built on',
+  },
+  {
+    commands: ['info'],
+    at: /^cniconfig\.(Networks\{cni-loopback\}|Networks\{<network>\}\.Config\.(File|Source|Plugins\[\d\]\.(Source|Network\.)))/,
+    why: 'criquet brings up the loopback device itself, and shows each plugin with all of its configuration and the file it is from',
+  },
+  {
+    commands: ['info'],
+    at: /^status\.conditions\{ContainerdHasNoDeprecationWarnings\}/,
+    why: "containerd's own condition",
+    sometimes: true,
+  },
+  {
+    commands: ['info'],
+    at: /^features\.(mount_options|user_namespaces_host_network)$|^runtimeHandlers\[\d\]\.features\./,
+    why: 'each tells what it can do',
+    sometimes: true,
+  },
+  {
     commands: ['images', 'inspecti'],
     at: /^(images\[\d\]|status)\.spec\./,
     why: 'Image.spec is left out by the plugin; criquet names the image by its id, as containers do',
@@ -22,6 +44,37 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     commands: ['inspect', 'inspect updated'],
     at: /^info\.runtimeSpec\.(mounts\{.*\}\.source|linux\.namespaces\{network\}\.path|ociVersion)$/,
     why: "each has its own files; criquet names the pod's network namespace by its pin, which outlives the pause process",
+  },
+  {
+    commands: ['inspect', 'inspect updated'],
+    at: /^status\.resources\.linux\.memorySwapLimitInBytes$/,
+    why: "criquet gives the resources as they were set, where 0 means no swap; the plugin gives the kernel's sum of memory and swap",
+    sometimes: true,
+  },
+  {
+    commands: ['inspect', 'inspect updated'],
+    at: /^info\.config\.linux\.resources\.(cpu_quota|memory_limit_in_bytes)$/,
+    why: 'criquet shows the configuration with its updates',
+  },
+  {
+    commands: ['inspectp', 'inspectp stopped'],
+    at: /^info\.(image|snapshotKey|snapshotter|runtimeSpec\.(process\.|annotations\..*image-name$|mounts\{\/etc\/resolv\.conf\}))/,
+    why: "criquet's pause program is built in: it has no image, no snapshot, no capabilities and no use for resolv.conf",
+  },
+  {
+    commands: ['inspectp', 'inspectp stopped'],
+    at: /^info\.(netNamespacePath|runtimeHandler|cniResult\.Interfaces\.(lo\.|eth0\.Sandbox)|runtimeSpec\.(mounts\{.*\}\.source|linux\.namespaces\{network\}\.path|ociVersion)$)/,
+    why: 'each has its own files and brings up the loopback device its own way',
+  },
+  {
+    commands: ['inspectp', 'inspectp stopped'],
+    at: /^info\.sandboxMetadata\.Metadata\.(CNIResult\.Interfaces\.(lo\.|eth0\.Sandbox)|NetNSPath$)/,
+    why: 'the same once more',
+  },
+  {
+    commands: ['inspectp stopped'],
+    at: /^info\.(sandboxMetadata\.Metadata\.(CNIResult\.|IP$)|cniResult\.)/,
+    why: "criquet shows no network once the pod is detached",
   },
   {
     commands: ['stats', 'statsp'],

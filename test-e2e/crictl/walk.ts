@@ -206,9 +206,14 @@ export class Walk {
     const measured = (side: Side) => ['stats', '-o', 'json', '--id', this.of(side, this.container)];
     const pods = (side: Side) => ['statsp', '-o', 'json', '--id', this.of(side, this.pod)];
     await eventually(async () => {
-      const outputs = [...(await this.output(measured)), ...(await this.output(pods))];
-      // protojson puts one space or two.
-      if (outputs.some((output) => /"(usageNanoCores|usedBytes)":\s+(null|\{\s*"value":\s+"0")/.test(output))) throw new Error('not measured yet');
+      for (const output of await this.output(measured)) {
+        const [container] = (JSON.parse(output) as { stats: Measured[] }).stats;
+        if (container?.cpu.usageNanoCores == null || container.writableLayer.usedBytes.value === '0') throw new Error('not measured yet');
+      }
+      for (const output of await this.output(pods)) {
+        const [pod] = (JSON.parse(output) as { stats: { linux: Pick<Measured, 'cpu'> }[] }).stats;
+        if (pod?.linux.cpu.usageNanoCores == null) throw new Error('not measured yet');
+      }
     }, 30_000, 1_000);
     const figures = { figures: FIGURES };
     await this.json('stats', measured, figures);
@@ -250,7 +255,7 @@ export class Walk {
     this.comparison.json('rmp', ...(running.map(({ code, stderr }) => ({ code, said: /is running, please stop it first/.exec(stderr)?.[0] })) as unknown as Both<unknown>));
     await this.text('stopp', (side) => ['stopp', this.of(side, this.pod)]);
     await this.table('pods', () => ['pods']);
-    await this.json('inspectp', (side) => ['inspectp', this.of(side, this.pod)], INSPECTED);
+    await this.json('inspectp stopped', (side) => ['inspectp', this.of(side, this.pod)], INSPECTED);
     await this.text('rmp', (side) => ['rmp', this.of(side, this.pod)]);
     await this.making('<run>', (side) => ['run', file(side, 'main'), file(side, 'other-pod')]);
     const pods = await this.output(() => ['pods', '--quiet', '--no-trunc']);
@@ -287,6 +292,11 @@ export class Walk {
 async function both<T>(criquet: Side, containerd: Side, act: (side: Side) => Promise<T>): Promise<Both<T>> {
   const [own, theirs] = await Promise.all([act(criquet), act(containerd)]);
   return [own, theirs];
+}
+
+interface Measured {
+  readonly cpu: { readonly usageNanoCores: unknown };
+  readonly writableLayer: { readonly usedBytes: { readonly value: string } };
 }
 
 /** The names of what a list holds. */
