@@ -25,7 +25,9 @@ export function flatten(value: unknown, key = (text: string) => text): Map<strin
       const seen = new Map<string, number>();
       node.forEach((member: unknown, index) => {
         if (by === undefined) return visit(`${path}[${index}]`, '', member);
-        const own = String(by.reduce<unknown>((inner, part) => (inner as Record<string, unknown> | undefined)?.[part], member));
+        const found = by.reduce<unknown>((inner, part) => (inner as Record<string, unknown> | undefined)?.[part], member);
+        if (found === undefined) return visit(`${path}[${index}]`, '', member);
+        const own = String(found);
         const count = seen.get(own) ?? 0;
         seen.set(own, count + 1);
         visit(`${path}{${key(own)}}${count === 0 ? '' : `#${count}`}`, '', member);

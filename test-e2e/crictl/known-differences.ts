@@ -57,6 +57,18 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     why: 'criquet shows the configuration with its updates',
   },
   {
+    commands: ['inspect', 'inspect updated', 'ps'],
+    at: /^(status|containers\[\d\])\.(imageId|stopSignal)$/,
+    why: "containerd 2.1's plugin does not have these fields yet",
+    sometimes: true,
+  },
+  {
+    commands: ['inspectp', 'inspectp stopped'],
+    at: /^info\.runtimeSpec\.linux\.maskedPaths\{\/proc\/interrupts\}/,
+    why: 'the list of 2.1 is older',
+    sometimes: true,
+  },
+  {
     commands: ['inspectp', 'inspectp stopped'],
     at: /^info\.(image|snapshotKey|snapshotter|runtimeSpec\.(process\.|annotations\..*image-name$|mounts\{\/etc\/resolv\.conf\}))/,
     why: "criquet's pause program is built in: it has no image, no snapshot, no capabilities and no use for resolv.conf",
@@ -83,6 +95,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     sometimes: true,
   },
   {
+    commands: ['statsp'],
+    at: /^stats\[0\]\.linux\.cpu\.usageNanoCores/,
+    why: "containerd 2.1's plugin does not tell a pod's rate",
+    sometimes: true,
+  },
+  {
     commands: ['images after prune'],
     at: /^rows$/,
     why: "the plugin's sandboxes need an image, which it pins; criquet's pause program is built in",
@@ -93,7 +111,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     why: "the plugin's figures of a young container's layer are of no time yet",
     sometimes: true,
   },
-  { commands: ['statsp'], at: /availableBytes\.value$/, why: 'the plugin says 0 where no limit makes anything unavailable' },
+  { commands: ['statsp'], at: /availableBytes\.value$/, why: 'the plugin says 0 where no limit makes anything unavailable', sometimes: true },
   {
     commands: ['metricdescs', 'metricsp'],
     at: /(^|\.)container_(hugetlb_|pressure_|spec_cpu_quota|spec_memory_reservation_limit_bytes|ulimits_soft)/,
