@@ -25,6 +25,8 @@ provide_e2e_environment() {
     CRIQUET_E2E_TOOLS=$(provide_runc) || fail "no runc"
     CRIQUET_E2E_CNI_BIN=$(provide_cni_plugins) || fail "no CNI plugins"
   fi
+  CRIQUET_E2E_CRUN=$(provide_crun) || fail "no crun"
+  export CRIQUET_E2E_CRUN
   export CRIQUET_E2E_CONTAINERD_21 CRIQUET_E2E_REGISTRY CRIQUET_E2E_IMAGES CRIQUET_E2E_TOOLS CRIQUET_E2E_CNI_BIN
 }
 

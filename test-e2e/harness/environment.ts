@@ -12,6 +12,8 @@ export interface Environment {
   /** Directories put before the PATH: runc, crictl, critest. */
   readonly tools: readonly string[];
   readonly cniBinDir: string;
+  /** Directory of crun. */
+  readonly crunDir: string;
   readonly registryProgram: string;
   /** A registry's storage that holds the images of `images/suite-images.ts`. */
   readonly registryStorage: string;
@@ -40,6 +42,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
     containerd,
     tools: required('CRIQUET_E2E_TOOLS').split(':'),
     cniBinDir: required('CRIQUET_E2E_CNI_BIN'),
+    crunDir: required('CRIQUET_E2E_CRUN'),
     registryProgram: required('CRIQUET_E2E_REGISTRY'),
     registryStorage: required('CRIQUET_E2E_IMAGES'),
     root: env.CRIQUET_E2E_ROOT ?? '/tmp',

@@ -4,7 +4,7 @@ export type { CallObserver } from './grpc/channel.js';
 export type { Containerd } from './containerd.js';
 export type { CallOptions } from './call-options.js';
 
-export { checkContainerd, ContainerdUnusable, type ContainerdReport } from './check/check-containerd.js';
+export { checkContainerd, ContainerdUnusable, type ContainerdReport, type SnapshotterReport } from './check/check-containerd.js';
 export { parseContainerdVersion, type ContainerdVersion } from './check/containerd-version.js';
 
 // Errors
@@ -89,6 +89,9 @@ export { OutputReader, type OutputOptions, type OutputSink } from './task-io/out
 export { StdinWriter } from './task-io/stdin-writer.js';
 export { mkfifo, MkfifoError } from './task-io/fifo.js';
 
+// JSON with integers of 64 bits
+export { stringifyWide } from './oci/wide-json.js';
+
 // OCI runtime specification
 export {
   decodeProcess,
@@ -158,4 +161,4 @@ export { runtimeInfo, type RuntimeInfo } from './runtime-info.js';
 export type { RuntimeFeatures } from './oci/runtime-features.js';
 
 // Options of other shims
-export { runtimeOptions, runtimeOptionsTypeUrl, type RuntimeOptions } from './runtime-options.js';
+export { decodeRuntimeOptions, runtimeOptions, runtimeOptionsTypeUrl, type RuntimeOptions } from './runtime-options.js';

@@ -10,6 +10,7 @@ import { ExecStream } from './container/exec-stream.js';
 import { layOutPauseRoot } from './pause/pause-root.js';
 import { cgroupDriver } from './runtime/cgroup-driver.js';
 import { hasMountSetattr } from './runtime/mount-setattr.js';
+import { NetworkConfigs } from './runtime/network-configs.js';
 import { RuntimeHandlers } from './runtime/runtime-handlers.js';
 import { PortForwardStream } from './sandbox/port-forward-stream.js';
 import { readNodeFacts, type NodeFacts } from './spec/index.js';
@@ -62,7 +63,9 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
   root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });
-  root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
+  const networkConfig = new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum });
+  root.register(Token.NetworkConfig, { useValue: networkConfig });
+  root.register(NetworkConfigs, { useValue: new NetworkConfigs(networkConfig, config) });
   root.register(Token.Cni, {
     useValue: new Cni({
       binDirs: cni.binDirs,

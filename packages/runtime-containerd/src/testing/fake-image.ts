@@ -2,6 +2,10 @@ import { mediaTypes, type ImageRunConfig } from '../oci/image-spec.js';
 import { chainId } from '../image/resolve-image.js';
 import type { Descriptor, NewImage } from '../services/images.js';
 import { sha256 } from './content.js';
+import { invalidArgument } from './fake-status.js';
+
+/** What a layer without a real archive begins with; its files follow as JSON. */
+const FAKE_LAYER = 'layer ';
 
 /** An image as the fake's registry serves it. */
 export interface FakeImageOptions {
@@ -35,8 +39,8 @@ export interface FakeImage {
 export function fakeImage(options: FakeImageOptions = {}): FakeImage {
   const { config = { Cmd: ['/bin/sh'] }, files = {}, platform = { os: 'linux', architecture: 'amd64' } } = options;
   // Without a real layer there is nothing to unpack: the fake lays out `files` instead.
-  const layer = blob(options.layer ?? Buffer.from(`layer ${JSON.stringify(files)}`));
-  const diffId = sha256(options.layer ?? Buffer.from(`unpacked ${JSON.stringify(files)}`));
+  const layer = blob(options.layer ?? Buffer.from(`${FAKE_LAYER}${JSON.stringify(files)}`));
+  const diffId = options.layer === undefined ? fakeDiffId(files) : sha256(options.layer);
   const layerType = options.layer === undefined ? mediaTypes.ociLayerGzip : mediaTypes.ociLayer;
   const chain = chainId([diffId]);
   const document = { created: options.created ?? '2024-01-01T00:00:00Z', ...platform, config, rootfs: { type: 'layers', diff_ids: [diffId] } };
@@ -67,6 +71,18 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
     files,
     blobs,
   };
+}
+
+/** What unpacking a fake layer gives. */
+export function readFakeLayer(data: Uint8Array): { readonly files: Readonly<Record<string, string>>; readonly diffId: string } {
+  const text = Buffer.from(data).toString('utf8');
+  if (!text.startsWith(FAKE_LAYER)) throw invalidArgument('not a layer of the fake');
+  const files = JSON.parse(text.slice(FAKE_LAYER.length)) as Record<string, string>;
+  return { files, diffId: fakeDiffId(files) };
+}
+
+function fakeDiffId(files: Readonly<Record<string, string>>): string {
+  return sha256(Buffer.from(`unpacked ${JSON.stringify(files)}`));
 }
 
 /** The image's record under a name. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isGlob } from '../spec/glob.js';
 
 /** What a configuration key carries beside its type, for error messages and for the documented default configuration. */
 export interface KeyDocumentation {
@@ -42,6 +43,10 @@ export const absolutePaths = z
   .array(z.string().regex(/^\/[^\0]*$/))
   .min(1)
   .meta({ allowed: 'a list of absolute paths, at least one' });
+
+export const globs = z
+  .array(z.string().min(1).refine(isGlob))
+  .meta({ allowed: 'a list of globs such as "io.example/*", each with every [ closed' });
 
 /** What fits into `sun_path` (unix(7)) with its final NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;

@@ -1,6 +1,5 @@
 import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -17,7 +16,6 @@ export class ContainerRemover {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Containerd) private readonly containerd: Containerd,
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
@@ -45,7 +43,7 @@ export class ContainerRemover {
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
     await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
     await inStep('remove the FIFOs', () => this.io.close(containerId));
-    await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
+    await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
     await inStep('remove the container record', () => this.containers.remove(containerId));
     return true;
   }

@@ -4,9 +4,11 @@ import type { Containerd, RuntimeSpec } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import {
   buildContainerSpec,
+  passthroughAnnotations,
   prepareMounts,
   resolveAppArmor,
   resolveDevices,
@@ -28,6 +30,7 @@ export class ContainerSpecs {
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Containers) private readonly containers: Containers,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
   ) {}
 
@@ -42,9 +45,10 @@ export class ContainerSpecs {
     image: IndexedImage,
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
     const securityContext = config.linux?.securityContext;
+    const handler = this.handlers.of(sandbox);
     const [mounts, devices, seccomp, apparmorProfile, targetPid] = await Promise.all([
       prepareMounts(config.mounts, { signal: AbortSignal.timeout(MOUNT_SOURCES_MS) }),
-      resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false }),
+      resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false, privilegedDevices: handler.privilegedDevices }),
       resolveSeccomp({ securityContext, node: this.node }),
       resolveAppArmor({ securityContext, node: this.node }),
       this.targetPid(sandbox, config),
@@ -60,13 +64,18 @@ export class ContainerSpecs {
         imageConfig: image.config.config ?? {},
         imageName: image.name,
         user: user ?? ROOT_USER,
-        node: this.node,
+        node: { ...this.node, cgroupDriver: handler.cgroupDriver },
         files: this.files.paths(sandbox.id, sandbox.config),
         mounts,
         devices,
         seccomp,
         apparmorProfile,
         namespace: this.containerd.namespace,
+        handler,
+        passthroughAnnotations: {
+          ...passthroughAnnotations(sandbox.config.annotations, handler.podAnnotations),
+          ...passthroughAnnotations(config.annotations, handler.containerAnnotations),
+        },
         ...(targetPid === undefined ? {} : { targetPid }),
       });
   }

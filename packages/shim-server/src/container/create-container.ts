@@ -2,10 +2,10 @@ import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig }
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
 import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
+import { ImageUnpacker } from '../image/image-unpacker.js';
 import { resolveLogPath } from '../logging/index.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
@@ -34,13 +34,13 @@ export class CreateContainer {
   private readonly creations = new Creations();
 
   constructor(
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
@@ -97,19 +97,20 @@ export class CreateContainer {
     progress.steps = steps;
     const rollback = new Rollback(containerLog);
     const { config } = validateContainerConfig(request);
-    const { snapshotter } = this.config.containerd;
+    const handler = this.handlers.of(sandbox);
+    const { snapshotter } = handler;
     const image = this.requireImage(config);
     const wantedUser = userRequest(config, image.config.config ?? {});
     const specFor = await steps.do('check the configuration', () => this.specs.prepare(id, sandbox, config, image));
     const known = this.users.known(image.chainId, wantedUser);
-    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, specFor, known));
+    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, snapshotter, name, digest, specFor, known));
     try {
       await steps.do('write the record', async () => {
         rollback.add('remove the record', () => this.containers.remove(id));
         await this.containers.insert(record, {
           labels: recordLabels('container', config.labels),
           image: image.name,
-          runtime: this.handlers.require(sandbox.runtimeHandler).runtime,
+          runtime: handler.runtime,
           spec: encodeSpec(spec),
           snapshotter,
           snapshotKey: id,
@@ -118,7 +119,7 @@ export class CreateContainer {
       });
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
+        return this.unpacker.over(image, snapshotter, () => this.containerd.snapshots.prepare(snapshotter, id, image.chainId));
       });
       const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
       if (known === undefined) {
@@ -140,6 +141,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     config: ContainerConfig,
     image: IndexedImage,
+    snapshotter: string,
     name: string,
     digest: string,
     specFor: (user: ResolvedUser | undefined) => RuntimeSpec,
@@ -157,6 +159,7 @@ export class CreateContainer {
       imageRef: image.repoDigests[0] ?? image.id,
       logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
+      snapshotter,
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
       ...(user === undefined ? {} : { user }),
       pid: 0,

@@ -3,7 +3,6 @@ import { status } from '@grpc/grpc-js';
 import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
@@ -32,7 +31,6 @@ const TRANSPORT_FAILURES = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED
 @scoped(Lifecycle.ContainerScoped)
 export class StartContainer {
   constructor(
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
@@ -76,13 +74,13 @@ export class StartContainer {
     const { id } = container;
     const { tasks, snapshots } = this.containerd;
     const steps = new Steps('StartContainer', this.failpoints, log);
-    const handler = this.handlers.require(sandbox.runtimeHandler);
+    const handler = this.handlers.of(sandbox);
     const [streams, rootfs] = await together(
       steps.do('open the log and FIFOs', () => {
         rollback.add('close the FIFOs', () => this.io.close(id));
         return this.io.open(container, sandbox.config.logDirectory);
       }),
-      steps.do('find the root file system', () => snapshots.mounts(this.config.containerd.snapshotter, id)),
+      steps.do('find the root file system', () => snapshots.mounts(container.snapshotter, id)),
     );
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { ContainerdError, ImageIncomplete, ImageInvalid, PlatformMissing, PullStalled } from '@criquet/runtime-containerd';
-import { failedPrecondition, ShimError } from '../errors.js';
+import { ShimError } from '../errors.js';
 
 /** What the kubelet looks for at the beginning of a message with code UNKNOWN (k8s.io/cri-api `pkg/errors`). */
 const REGISTRY_UNAVAILABLE = 'RegistryUnavailable';
@@ -17,11 +17,10 @@ const HTTP_STATUS: readonly (readonly [RegExp, status])[] = [
 ];
 
 /** A failed pull as the kubelet and users understand it; `reference` is said in front. */
-export function pullError(error: unknown, reference: string, snapshotter: string): unknown {
+export function pullError(error: unknown, reference: string): unknown {
   if (error instanceof PullStalled) return registryUnavailable(reference, error.message, error);
   if (!(error instanceof ContainerdError)) return error;
   const { code, details } = error;
-  if (code === status.INVALID_ARGUMENT && details.includes('unpacker')) return notUnpacked(reference, snapshotter);
   const named = details.includes(reference) ? error : new ShimError(code, `${reference}: ${details}`, { cause: error });
   if (code !== status.UNKNOWN) return named;
   // Names and addresses may hold the same words and numbers as an answer.
@@ -35,9 +34,9 @@ export function pullError(error: unknown, reference: string, snapshotter: string
   return UNREACHABLE.test(said) ? registryUnavailable(reference, details, error) : named;
 }
 
-/** Transfer unpacks only for the snapshotters of its own configuration. */
-export function notUnpacked(reference: string, snapshotter: string): ShimError {
-  return failedPrecondition(`image ${reference}: containerd's transfer plugin has no unpack_config for snapshotter ${snapshotter}`);
+/** Transfer unpacks only for the snapshotters of its own configuration (`unpack_config`). */
+export function isUnpackConfigMissing(error: unknown): boolean {
+  return error instanceof ContainerdError && error.code === status.INVALID_ARGUMENT && error.details.includes('unpacker');
 }
 
 /** What is wrong with an image that was pulled and cannot be used; undefined for an error that says nothing of the image. */

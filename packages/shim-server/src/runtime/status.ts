@@ -1,5 +1,5 @@
 import { isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
-import type { Cni, ConfigDirectory } from '@criquet/network-cni';
+import type { Cni, ConfigState } from '@criquet/network-cni';
 import type { RuntimeCondition, RuntimeFeatures, RuntimeHandlerFeatures, StatusRequest, StatusResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -10,7 +10,9 @@ import type { NodeFacts } from '../spec/index.js';
 import type { StreamServer } from '../streaming/index.js';
 import { Token } from '../tokens.js';
 import type { HandlerFeatures } from './handler-features.js';
+import { NetworkConfigs } from './network-configs.js';
 import { RuntimeHandlers } from './runtime-handlers.js';
+import { shownNetworkConfig } from './shown-network-config.js';
 
 /** How long containerd may take to say that it is there. */
 const PROBE_MS = 2_000;
@@ -29,7 +31,7 @@ export class RuntimeStatus {
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
     @inject(Token.Cni) private readonly cni: Cni,
-    @inject(Token.NetworkConfig) private readonly network: ConfigDirectory,
+    @inject(NetworkConfigs) private readonly networks: NetworkConfigs,
     @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
@@ -57,7 +59,7 @@ export class RuntimeStatus {
   }
 
   private async networkReady(): Promise<RuntimeCondition> {
-    const state = this.network.current();
+    const state = this.networks.node.current();
     if (state.error !== undefined) return notReady('NetworkReady', 'NetworkPluginNotReady', state.error.message);
     try {
       await this.cni.status(state.list, { timeoutMs: this.config.cni.statusTimeout });
@@ -73,24 +75,34 @@ export class RuntimeStatus {
     return listening ? [] : [notReady('StreamingReady', 'ListenerLost', `${address} port ${port}: ${error}`)];
   }
 
+  private shownHandler(name: string): object {
+    const { runtime, features, cgroupDriver, snapshotter } = this.handlers.require(name);
+    return { runtimeType: runtime.name, features, cgroupDriver, snapshotter };
+  }
+
   private info(): Record<string, string> {
-    const state = this.network.current();
+    const state = this.networks.node.current();
     return {
       config: verboseJson(this.config),
       containerd: verboseJson({
         version: this.report.version,
         namespace: this.containerd.namespace,
         snapshotter: this.report.snapshotter,
+        snapshotters: [...this.report.snapshotters.values()],
       }),
-      cniconfig: verboseJson({
-        confDir: this.config.cni.confDir,
-        binDirs: this.config.cni.binDirs,
-        networks: state.lists?.map(({ name, file, cniVersion }) => ({ name, file, cniVersion })) ?? [],
-      }),
+      cniconfig: verboseJson(shownNetworkConfig(this.config.cni, state)),
+      lastCNILoadStatus: loadStatus(state),
+      ...Object.fromEntries([...this.networks.ofHandlers()].map(([name, own]) => [`lastCNILoadStatus.${name}`, loadStatus(own)])),
       streaming: verboseJson(this.streams.state),
+      runtimeHandlers: verboseJson(Object.fromEntries(this.handlers.names().map((name) => [name, this.shownHandler(name)]))),
       node: verboseJson(this.node),
     };
   }
+}
+
+/** A JSON text as all of them; crictl shows it as containerd's plugin says it. */
+function loadStatus({ error }: ConfigState): string {
+  return JSON.stringify(error === undefined ? 'OK' : error.message);
 }
 
 /** CRI means by user namespaces those of Kubernetes, whose volumes are mounted idmapped. */

@@ -6,7 +6,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { buildSandboxSpec, hasHostNetwork, resolveSeccomp, type NodeFacts } from '../spec/index.js';
+import { buildSandboxSpec, hasHostNetwork, passthroughAnnotations, resolveSeccomp, type NodeFacts } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
@@ -146,7 +146,7 @@ export class RunPodSandbox {
     const pid = await steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
-        await this.rootfs.remove(id);
+        await this.rootfs.remove(plan.record);
       });
       return this.pauseTask.create(id, await plan.rootfs(), plan.handler);
     });
@@ -158,9 +158,9 @@ export class RunPodSandbox {
     const { config } = validateSandboxConfig(request.config);
     const handler = this.handlers.require(request.runtimeHandler);
     const hostNetwork = hasHostNetwork(config);
-    const networks = hostNetwork ? [] : this.network.networks();
+    const networks = hostNetwork ? [] : this.network.networks(handler);
     const netnsPath = hostNetwork ? '' : this.layout.netns(id);
-    const rootfs = await this.rootfs.plan(id);
+    const rootfs = await this.rootfs.plan(id, handler.snapshotter);
     const seccomp = await resolveSeccomp({
       securityContext: config.linux?.securityContext,
       node: this.node,
@@ -169,10 +169,11 @@ export class RunPodSandbox {
       id,
       config,
       netnsPath: hostNetwork ? undefined : netnsPath,
-      node: this.node,
+      node: { ...this.node, cgroupDriver: handler.cgroupDriver },
       files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
+      passthroughAnnotations: passthroughAnnotations(config.annotations, handler.podAnnotations),
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {
@@ -181,6 +182,9 @@ export class RunPodSandbox {
       config,
       configDigest: digest,
       runtimeHandler: request.runtimeHandler,
+      handler: handler.name,
+      snapshotter: rootfs.snapshotter,
+      cgroupsPath: spec.linux?.cgroupsPath ?? '',
       phase: 'creating',
       netnsPath,
       networkAttached: networks.length > 0,

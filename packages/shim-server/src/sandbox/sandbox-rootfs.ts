@@ -3,7 +3,9 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ImageIndex } from '../image/image-index.js';
 import { ImagePuller } from '../image/image-puller.js';
+import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
+import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token } from '../tokens.js';
 
 /** Where the root of a sandbox's pause process comes from. */
@@ -26,17 +28,17 @@ export class SandboxRootfs {
     @inject(Token.PauseRoot) private readonly pauseRoot: string,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
     @inject(ImagePuller) private readonly puller: ImagePuller,
   ) {}
 
-  async plan(sandboxId: string, signal?: AbortSignal): Promise<PlannedRootfs> {
-    return this.config.sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, this.config.sandboxImage, signal);
+  async plan(sandboxId: string, snapshotter: string, signal?: AbortSignal): Promise<PlannedRootfs> {
+    return this.config.sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, this.config.sandboxImage, snapshotter, signal);
   }
 
   /** Removes the snapshot, where there is one. */
-  async remove(sandboxId: string): Promise<void> {
-    if (this.config.sandboxImage === '') return;
-    await removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, sandboxId);
+  async remove({ id, snapshotter }: SandboxRecord): Promise<void> {
+    if (snapshotter !== '') await removeSnapshot(this.containerd.snapshots, snapshotter, id);
   }
 
   private builtIn(): PlannedRootfs {
@@ -44,9 +46,9 @@ export class SandboxRootfs {
     return { image: '', snapshotter: '', snapshotKey: '', mounts: () => Promise.resolve([bind]) };
   }
 
-  private async fromImage(sandboxId: string, reference: string, signal?: AbortSignal): Promise<PlannedRootfs> {
-    const image = this.images.find(reference) ?? (await this.puller.pull({ reference, pinned: true, ...(signal ? { signal } : {}) }));
-    const { snapshotter } = this.config.containerd;
+  private async fromImage(sandboxId: string, reference: string, snapshotter: string, signal?: AbortSignal): Promise<PlannedRootfs> {
+    const image = this.images.find(reference) ?? (await this.puller.pull({ reference, snapshotter, pinned: true, ...(signal ? { signal } : {}) }));
+    const { snapshots } = this.containerd;
     return {
       image: image.name,
       snapshotter,
@@ -54,9 +56,9 @@ export class SandboxRootfs {
       imageConfig: image.config.config ?? {},
       mounts: async () => {
         try {
-          return await this.containerd.snapshots.prepare(snapshotter, sandboxId, image.chainId);
+          return await this.unpacker.over(image, snapshotter, () => snapshots.prepare(snapshotter, sandboxId, image.chainId));
         } catch (error) {
-          if (isAlreadyExists(error)) return this.containerd.snapshots.mounts(snapshotter, sandboxId);
+          if (isAlreadyExists(error)) return snapshots.mounts(snapshotter, sandboxId);
           throw error;
         }
       },

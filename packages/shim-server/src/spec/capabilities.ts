@@ -31,18 +31,19 @@ const FIELD = 'config.linux.security_context.capabilities';
  * lacks is left out. Inheritable is empty and so is ambient: a process that is not root does not keep added capabilities
  * over execve (kubernetes/kubernetes#56374), unless `add_ambient_capabilities` asks for it.
  *
+ * @param options.defaults what a container has before; {@link DEFAULT_CAPABILITIES} unless a base spec says otherwise.
  * @throws INVALID_ARGUMENT for a name that Linux does not know; FAILED_PRECONDITION for one that the node lacks.
  */
 export function buildCapabilities(
   requested: Capability | undefined,
-  options: { privileged: boolean; node: { capabilities: readonly string[] } },
+  options: { privileged: boolean; node: { capabilities: readonly string[] }; defaults?: readonly string[] | undefined },
 ): LinuxCapabilities {
   const available = new Set(options.node.capabilities);
   if (options.privileged) return sets([...available], []);
   const add = names(requested?.addCapabilities, 'add_capabilities');
   const drop = names(requested?.dropCapabilities, 'drop_capabilities');
   const ambient = names(requested?.addAmbientCapabilities, 'add_ambient_capabilities');
-  const result = new Set(add.includes('ALL') ? available : DEFAULT_CAPABILITIES.filter((name) => available.has(name)));
+  const result = new Set(add.includes('ALL') ? available : (options.defaults ?? DEFAULT_CAPABILITIES).filter((name) => available.has(name)));
   if (drop.includes('ALL')) result.clear();
   for (const name of [...add, ...ambient]) {
     if (name === 'ALL') continue;

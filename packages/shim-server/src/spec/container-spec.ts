@@ -2,6 +2,7 @@ import type { RuntimeSpec, SpecLinux, SpecProcess } from '@criquet/runtime-conta
 import { invalidArgument } from '../errors.js';
 import { podHostname } from '../pod-files/hostname.js';
 import { containerAnnotations } from './annotations.js';
+import { baseCapabilities, withBaseSpec } from './base-spec.js';
 import { buildCapabilities } from './capabilities.js';
 import { cgroupPath } from './cgroup-path.js';
 import type { ContainerSpecInput } from './inputs.js';
@@ -28,7 +29,7 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
   }
   const labels = containerLabels(input);
   const linux = buildLinux(input, labels);
-  return {
+  const spec: RuntimeSpec = {
     ociVersion: OCI_VERSION,
     process: buildProcess(input, labels),
     root: { path: 'rootfs', ...(context?.readonlyRootfs === true && { readonly: true }) },
@@ -38,6 +39,7 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
       volumes: input.volumes ?? [],
       privileged: context?.privileged === true,
       readonlyRootfs: context?.readonlyRootfs === true,
+      cgroupWritable: input.handler?.cgroupWritable === true,
       ownCgroupNamespace: linux.namespaces?.some(({ type }) => type === 'cgroup') === true,
     }),
     annotations: {
@@ -49,6 +51,8 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
     },
     linux,
   };
+  const base = input.handler?.baseSpec;
+  return base === undefined ? spec : withBaseSpec(base, spec, { privileged: context?.privileged === true });
 }
 
 /** A container without SELinux options of its own has the pod's. */
@@ -70,7 +74,11 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
       tty: config.tty,
     }),
     cwd: processCwd(config, imageConfig),
-    capabilities: buildCapabilities(context?.capabilities, { privileged: context?.privileged === true, node }),
+    capabilities: buildCapabilities(context?.capabilities, {
+      privileged: context?.privileged === true,
+      node,
+      defaults: baseCapabilities(input.handler?.baseSpec),
+    }),
     noNewPrivileges: context?.noNewPrivs === true,
     ...(input.apparmorProfile !== undefined && { apparmorProfile: input.apparmorProfile }),
     // Unset it would be inherited from the shim, which protects itself from the OOM killer.

@@ -20,6 +20,7 @@ export { resolveAppArmor } from './apparmor.js';
 export { resolveSeccomp, type SeccompRequest } from './seccomp.js';
 
 /** The specs. */
+export { passthroughAnnotations } from './passthrough-annotations.js';
 export { buildContainerSpec } from './container-spec.js';
 export { buildSandboxSpec } from './sandbox-spec.js';
 

@@ -41,6 +41,8 @@ export interface ContainerRecord {
   readonly logPath: string;
   /** The signal StopContainer sends first. */
   readonly stopSignal: number;
+  /** Holds the container's root file system. */
+  readonly snapshotter: string;
   /** The container's cgroup, as its runtime spec names it. */
   readonly cgroupsPath: string;
   readonly user?: ContainerUser;

@@ -124,7 +124,12 @@ export class Shim {
     if (options.network !== false) await shim.writeNetwork();
     containerd.addImage(NAMESPACE, IMAGE, shim.image);
     options.prepare?.(containerd);
-    await shim.serve();
+    try {
+      await shim.serve();
+    } catch (error) {
+      await shim.close();
+      throw error;
+    }
     return shim;
   }
 
