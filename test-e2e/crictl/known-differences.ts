@@ -116,5 +116,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     commands: ['metricdescs', 'metricsp'],
     at: /(^|\.)container_(hugetlb_|pressure_|spec_cpu_quota|spec_memory_reservation_limit_bytes|ulimits_soft)/,
     why: 'metrics that the plugin does not have',
+    sometimes: true,
   },
 ];
