@@ -101,6 +101,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     sometimes: true,
   },
   {
+    commands: ['statsp'],
+    at: /^stats\[0\]\.linux\.network\.(timestamp|interfaces)/,
+    why: "containerd 2.1's plugin looks at the network more seldom",
+    sometimes: true,
+  },
+  {
     commands: ['images after prune'],
     at: /^rows$/,
     why: "the plugin's sandboxes need an image, which it pins; criquet's pause program is built in",
