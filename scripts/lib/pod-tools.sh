@@ -75,6 +75,7 @@ fill_crun() { # DIRECTORY
   local program=$1/usr/bin/crun
   apt_unpack own "$1" crun libyajl2 || return
   mkdir -p "$1/usr/libexec" && mv "$program" "$1/usr/libexec/crun" || return
+  # shellcheck disable=SC2016
   printf '%s\n' '#!/bin/sh' 'root=${0%/bin/crun}' "for library in \"\$root\"/lib/*/libyajl.so.2; do :; done" \
     'LD_LIBRARY_PATH=${library%/*} exec "$root/libexec/crun" "$@"' >"$program" || return
   chmod 755 "$program" && "$program" --version

@@ -208,11 +208,11 @@ export class Walk {
     await eventually(async () => {
       for (const output of await this.output(measured)) {
         const [container] = (JSON.parse(output) as { stats: Measured[] }).stats;
-        if (container?.cpu.usageNanoCores == null || container.writableLayer.usedBytes.value === '0') throw new Error('not measured yet');
+        if ((container?.cpu.usageNanoCores?.value ?? '0') === '0' || container?.writableLayer.usedBytes.value === '0') throw new Error('not measured yet');
       }
       // The plugin of 2.1 never tells a pod's rate.
       const [pod] = (JSON.parse((await this.output(pods))[0]) as { stats: { linux: Pick<Measured, 'cpu'> }[] }).stats;
-      if (pod?.linux.cpu.usageNanoCores == null) throw new Error('not measured yet');
+      if ((pod?.linux.cpu.usageNanoCores?.value ?? '0') === '0') throw new Error('not measured yet');
     }, 30_000, 1_000);
     const figures = { figures: FIGURES };
     await this.json('stats', measured, figures);
@@ -300,7 +300,7 @@ async function both<T>(criquet: Side, containerd: Side, act: (side: Side) => Pro
 }
 
 interface Measured {
-  readonly cpu: { readonly usageNanoCores: unknown };
+  readonly cpu: { readonly usageNanoCores: { readonly value: string } | null };
   readonly writableLayer: { readonly usedBytes: { readonly value: string } };
 }
 

@@ -10,7 +10,7 @@ import {
   type ResolvedImage,
 } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { failedPrecondition, ShimError } from '../errors.js';
+import { failedPrecondition, type ShimError } from '../errors.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import { Token } from '../tokens.js';

@@ -56,6 +56,9 @@ export class RuntimeHandlers {
       const option = (key: string) => `runtime.handlers.${name}.${key}`;
       const { runtimeType, runtimePath, baseRuntimeSpec, cgroupWritable } = settings;
       if (cgroupWritable && node.cgroup !== 'v2') throw new Error(`${option('cgroup_writable')}: needs cgroup v2, this node has v1`);
+      if (settings.privilegedWithoutHostDevicesAllDevicesAllowed && !settings.privilegedWithoutHostDevices) {
+        throw new Error(`${option('privileged_without_host_devices_all_devices_allowed')}: needs privileged_without_host_devices`);
+      }
       const cgroupDriver = driver(settings, node);
       const options = taskOptions(settings, cgroupDriver);
       const shim = { name, runtime: runtimePath === '' ? runtimeType : runtimePath, options };

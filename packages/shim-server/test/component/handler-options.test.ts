@@ -151,6 +151,12 @@ test('privileged_without_host_devices: no device of the node, any only where the
   t.same(await devices('allowed'), { nodes: false, any: true });
 });
 
+test('all_devices_allowed alone means nothing: the start fails and names the option', async (t) => {
+  await t.rejects(withSpecial(t, { privilegedWithoutHostDevicesAllDevicesAllowed: true }), {
+    message: /special\.privileged_without_host_devices_all_devices_allowed: needs privileged_without_host_devices/,
+  });
+});
+
 test('R3 cgroup parent: the driver is that of the handler, a mismatch is an error that leaves nothing, "" has a default', async (t) => {
   const shim = await withSpecial(t, { systemdCgroup: true }, { cgroupDriver: 'cgroupfs' });
   let pods = 0;
