@@ -119,6 +119,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   { commands: ['statsp'], at: /availableBytes\.value$/, why: 'the plugin says 0 where no limit makes anything unavailable', sometimes: true },
   {
+    commands: ['metricsp'],
+    at: /\.container_(blkio_device_usage|fs_(reads|writes)(_bytes)?)_total$/,
+    why: 'the kernel counts them from the first time a container uses a disk, and what one reads may be in memory already',
+    sometimes: true,
+  },
+  {
     commands: ['metricdescs', 'metricsp'],
     at: /(^|\.)container_(hugetlb_|pressure_|spec_cpu_quota|spec_memory_reservation_limit_bytes|ulimits_soft)/,
     why: 'metrics that the plugin does not have',
