@@ -68,8 +68,11 @@ await onEachEngine('networks', async (t, node) => {
     const container = await pod.start({ linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } });
     t.match(await container.exec(['cat', '/proc/net/dev']), { stdout: new RegExp(node.network.bridge) });
     t.strictSame(await reservedAddresses(node.network), []);
+    t.match(await container.exec(['hostname']), { stdout: `${before}\n` }, "the container has the host's name");
+    t.match(await container.exec(['cat', '/etc/hostname']), { stdout: `${before}\n` });
     t.equal(hostname(), before);
     await pod.remove();
+    t.equal(hostname(), before);
     t.strictSame((await runtime.listPodSandbox({}, CALL)).items, []);
   });
 });

@@ -19,7 +19,9 @@ export function goJson(message: object): Record<string, unknown> {
 
 function value(member: unknown): unknown {
   if (Array.isArray(member)) return member.map(value);
-  if (typeof member !== 'object' || member === null || member instanceof Uint8Array) return member;
+  // An environment variable's value, which is bytes in the protocol and text for everybody who reads it.
+  if (member instanceof Uint8Array) return Buffer.from(member).toString('utf8');
+  if (typeof member !== 'object' || member === null) return member;
   return goJson(member);
 }
 

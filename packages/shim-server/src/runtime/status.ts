@@ -100,9 +100,11 @@ export class RuntimeStatus {
       }),
       cniconfig: verboseJson(shownNetworkConfig(this.config.cni, state)),
       lastCNILoadStatus: loadStatus(state),
+      'lastCNILoadStatus.default': loadStatus(state),
       ...Object.fromEntries([...this.networks.ofHandlers()].map(([name, own]) => [`lastCNILoadStatus.${name}`, loadStatus(own)])),
       streaming: verboseJson(this.streams.state),
-      runtimeHandlers: verboseJson(Object.fromEntries(this.handlers.names().map((name) => [name, this.shownHandler(name)]))),
+      // Not `runtimeHandlers`: crictl would show it in the place of the reply's own field.
+      handlers: verboseJson(Object.fromEntries(this.handlers.names().map((name) => [name, this.shownHandler(name)]))),
       checkpoint: verboseJson(this.checkpoints.info()),
       node: verboseJson(this.node),
     };

@@ -205,6 +205,8 @@ test('cni_conf_dir: pods of the handler are attached to its networks, and its st
   const { info, status: runtime } = await shim.cri.runtime.status({ verbose: true });
   t.ok(runtime?.conditions.every(({ status: holds }) => holds), "one handler's network does not make the node unready");
   t.equal(JSON.parse(info.lastCNILoadStatus ?? ''), 'OK');
+  t.equal(JSON.parse(info['lastCNILoadStatus.default'] ?? ''), 'OK');
+  t.equal(info.runtimeHandlers, undefined, 'crictl info shows the field of this name');
   t.equal(JSON.parse(info['lastCNILoadStatus.special'] ?? ''), 'OK');
   t.match(JSON.parse(info['lastCNILoadStatus.empty'] ?? ''), /absent\.d/);
   await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
