@@ -3,6 +3,7 @@ import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
+import { cgroupDriver, cgroupParentOf } from './cgroup-driver.js';
 import { Containerd } from './containerd.js';
 import { Criquet } from './criquet.js';
 import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
@@ -103,6 +104,11 @@ export class TestNode {
     return this.startedContainerd;
   }
 
+  /** `cgroup_parent` of the node's pods as its cgroup driver wants it; with `name` (no dashes) a cgroup of a pod's own below it. */
+  podCgroup(name = ''): string {
+    return cgroupParentOf(this.cgroupParent, name);
+  }
+
   /** Undefined where containerd's own plugin serves. */
   get criquet(): Criquet | undefined {
     return this.startedCriquet;
@@ -201,6 +207,8 @@ export class TestNode {
       for (const mount of left) await tryRun('umount', ['--lazy', mount]);
       if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     });
+    // systemd keeps the slices that it made for scopes, and takes their cgroups away itself.
+    if (cgroupDriver === 'systemd') await tryRun('systemctl', ['stop', `${this.cgroupParent}.slice`]);
     for (const cgroup of [...state.cgroups].reverse()) await tryRun('rmdir', [cgroup]);
     for (const hierarchy of await readdir('/sys/fs/cgroup')) await tryRun('rmdir', [join('/sys/fs/cgroup', hierarchy, this.cgroupParent)]);
     await tryRun('rmdir', [join('/sys/fs/cgroup', this.cgroupParent)]);

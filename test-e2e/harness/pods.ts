@@ -30,7 +30,7 @@ export class TestPod {
       logDirectory: join(node.directory, 'logs', name),
       labels: { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.namespace': 'e2e' },
       ...overrides,
-      linux: { cgroupParent: `/${node.cgroupParent}`, ...overrides.linux },
+      linux: { cgroupParent: node.podCgroup(), ...overrides.linux },
     };
   }
 

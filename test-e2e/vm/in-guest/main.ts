@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TestNode } from '../harness/node.js';
-import { runCritest } from '../critest/run-critest.js';
-import { focusOn } from '../critest/spec-list.js';
-import { GUEST, RESULT_FILES, type GuestJob, type GuestStep, type StepOutcome } from './guest-job.js';
+import { TestNode } from '../../harness/node.js';
+import { runCritest } from '../../critest/run-critest.js';
+import { focusOn } from '../../critest/spec-list.js';
+import { GUEST, RESULT_FILES, type GuestJob, type GuestStep, type StepOutcome } from '../guest-job.js';
 
 const started = performance.now();
 const say = (text: string): void => console.log(`[${((performance.now() - started) / 1000).toFixed(0)} s] ${text}`);
@@ -30,7 +30,7 @@ async function critest(step: GuestStep & { kind: 'critest' }): Promise<void> {
 async function suite(step: GuestStep & { kind: 'suite' }): Promise<void> {
   const output = await open(join(GUEST.results, `${step.name}.tap`), 'w');
   try {
-    const child = spawn(process.execPath, [join(import.meta.dirname, '..', step.file)], {
+    const child = spawn(process.execPath, [join(import.meta.dirname, '..', '..', step.file)], {
       stdio: ['ignore', output.fd, 'inherit'],
       env: { ...process.env, CRIQUET_E2E_ENGINES: step.engine, TAP: '1' },
     });
