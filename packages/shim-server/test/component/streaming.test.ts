@@ -80,7 +80,7 @@ async function listening(t: Test, onConnection: (socket: Socket) => void): Promi
 }
 
 for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v3.channel.k8s.io', 'v2.channel.k8s.io', 'channel.k8s.io']) {
-  test(`exec over SPDY ${protocol}: streams, half-close of stdin, exit code`, async (t) => {
+  test(`S5 exec over SPDY ${protocol}: streams, half-close of stdin, exit code`, async (t) => {
     const shim = await started(t);
     const containerId = await running(shim, async (process) => {
       const input: Buffer[] = [];
@@ -109,7 +109,7 @@ for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v3.channel.k8
 }
 
 for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'channel.k8s.io', 'base64.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
-  test(`S4 exec over WebSocket ${protocol || 'without a protocol'}`, async (t) => {
+  test(`S4, S5 exec over WebSocket ${protocol || 'without a protocol'}`, async (t) => {
     const shim = await started(t);
     const containerId = await running(shim, async (process) => {
       for await (const chunk of process.stdin()) {
