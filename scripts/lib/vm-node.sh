@@ -25,16 +25,21 @@ vm_missing_reason() {
   fi
 }
 
-# Exports where the image and the kernels are. With ENGINES "uml" also builds the user-mode Linux kernel.
+# Installs and makes what is missing of ENGINES: "qemu", "uml".
 provide_vm_node() { # ENGINE...
+  install_vm_commands || return
+  provide_vm_image || return
+  [[ " $* " != *" uml "* ]] || provide_uml_kernel
+}
+
+# Exports where the image and the kernels are, once they are provided.
+export_vm_node() { # ENGINE...
   local image
-  install_vm_commands
-  image=$(provide_vm_image) || fail "the image of the test node could not be made"
+  image=$(provide_vm_image) || return
   export CRIQUET_VM_IMAGE=$image/node.ext4 CRIQUET_VM_KERNEL=$image/vmlinuz
-  if [[ " $* " == *" uml "* ]]; then
-    CRIQUET_VM_UML=$(provide_uml_kernel)/linux || fail "the user-mode Linux kernel could not be built"
-    export CRIQUET_VM_UML
-  fi
+  [[ " $* " == *" uml "* ]] || return 0
+  CRIQUET_VM_UML=$(provide_uml_kernel)/linux || return
+  export CRIQUET_VM_UML
 }
 
 # QEMU and mmdebstrap do not run from a private directory: they are installed.
@@ -44,8 +49,7 @@ install_vm_commands() {
   command -v mmdebstrap >/dev/null || missing+=(mmdebstrap)
   command -v mke2fs >/dev/null || missing+=(e2fsprogs)
   [ "${#missing[@]}" -eq 0 ] && return
-  run_step "install ${missing[*]} (apt-get)" "$CRIQUET_INSTALL_LOGS/apt-install-vm.log" apt_install "${missing[@]}" ||
-    fail "could not install ${missing[*]}"
+  run_step "install ${missing[*]} (apt-get)" "$CRIQUET_INSTALL_LOGS/apt-install-vm.log" apt_install "${missing[@]}"
 }
 
 # Prints the directory of node.ext4 and vmlinuz.
@@ -96,7 +100,7 @@ vm_kernel_package() {
 # Prints the directory of the user-mode Linux kernel, `linux`.
 provide_uml_kernel() {
   local recipe
-  recipe=$(cat "$VM_SOURCE/uml.config" | sha256sum | cut -c1-12)
+  recipe=$(sha256sum <"$VM_SOURCE/uml.config" | cut -c1-12)
   cached "vm/uml-${UML_SOURCE_PACKAGE#linux-source-}-$recipe" "build a user-mode Linux kernel ($UML_SOURCE_PACKAGE; about 8 minutes)" fill_uml_kernel
 }
 

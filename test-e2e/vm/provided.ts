@@ -17,6 +17,6 @@ export function kernelFile(kernel: GuestKernel): string {
 
 function required(name: string): string {
   const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: run scripts/test, or source scripts/lib/vm-node.sh and call provide_vm_node`);
+  if (value === undefined || value === '') throw new Error(`${name} is not set: run scripts/test, or source scripts/lib/vm-node.sh, then provide_vm_node and export_vm_node`);
   return value;
 }

@@ -81,8 +81,7 @@ async function boot(run: GuestRun, disks: GuestDisks): Promise<string[]> {
   const lines: string[] = [];
   const read = (stream: NodeJS.ReadableStream): void => {
     createInterface({ input: stream }).on('line', (line) => {
-      // eslint-disable-next-line no-control-regex
-      const text = line.replace(/\x1b\[[0-9;?]*[a-zA-Z]|\r/g, '');
+      const text = withoutControls(line);
       lines.push(text);
       run.onLine?.(text);
     });
@@ -110,6 +109,11 @@ async function boot(run: GuestRun, disks: GuestDisks): Promise<string[]> {
     end();
   }
   return lines;
+}
+
+/** A console line without what a terminal would obey: escape sequences (ECMA-48: CSI and OSC) and carriage returns. */
+function withoutControls(line: string): string {
+  return line.replace(/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)|\r/g, '');
 }
 
 function command(run: GuestRun, disks: GuestDisks): GuestCommand {

@@ -4,8 +4,8 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestNode } from '../../harness/node.js';
 import { runCritest } from '../../critest/run-critest.js';
-import { focusOn } from '../../critest/spec-list.js';
 import { GUEST, RESULT_FILES, type GuestJob, type GuestStep, type StepOutcome } from '../guest-job.js';
+import { focusOn } from '../spec-names.js';
 
 const started = performance.now();
 const say = (text: string): void => console.log(`[${((performance.now() - started) / 1000).toFixed(0)} s] ${text}`);
@@ -15,7 +15,7 @@ async function critest(step: GuestStep & { kind: 'critest' }): Promise<void> {
   say(`${step.name}: the node serves`);
   try {
     const focus = step.specs === undefined ? step.focus : focusOn(step.specs);
-    const results = await runCritest(node, {
+    const { results } = await runCritest(node, {
       ...(focus === undefined ? {} : { focus }),
       logFile: join(GUEST.results, `${step.name}.log`),
       timeoutMs: 3_600_000,
