@@ -17,7 +17,7 @@ export interface GuestCommand {
 const COMMON = ['rootfstype=ext4', 'rw', 'quiet', 'loglevel=3', 'systemd.show_status=0', 'panic=-1', 'oops=panic', 'apparmor=1', 'security=apparmor'];
 
 /**
- * QEMU with emulated CPUs. The kernel has NVMe, ext4 and the serial console built in, so it needs no initial RAM disk; the other
+ * QEMU with emulated CPUs, of a model without AVX: libraries then choose code that is faster to emulate. The kernel has NVMe, ext4 and the serial console built in, so it needs no initial RAM disk; the other
  * disks are found by their labels, once udev has loaded their driver.
  *
  * @param kernel `vmlinuz`
@@ -33,7 +33,7 @@ export function qemuCommand(kernel: string, disks: GuestDisks, resources: { cpus
     program: 'qemu-system-x86_64',
     args: [
       ...['-nodefaults', '-no-user-config', '-no-reboot', '-display', 'none', '-monitor', 'none', '-serial', 'stdio'],
-      ...['-machine', 'q35,usb=off', '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'max'],
+      ...['-machine', 'q35,usb=off', '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'Nehalem'],
       ...['-smp', String(resources.cpus), '-m', String(resources.memoryMib)],
       ...['-kernel', kernel, '-append', [...COMMON, 'root=/dev/nvme0n1', 'console=ttyS0', 'mitigations=off'].join(' ')],
       ...disk('system', disks.system, 'snapshot=on', 'nvme'),

@@ -32,7 +32,8 @@ async function suite(step: GuestStep & { kind: 'suite' }): Promise<void> {
   try {
     const child = spawn(process.execPath, [join(import.meta.dirname, '..', '..', step.file)], {
       stdio: ['ignore', output.fd, 'inherit'],
-      env: { ...process.env, CRIQUET_E2E_ENGINES: step.engine, TAP: '1' },
+      // tap's own limit is 30 s for a file; the guest as a whole has one.
+      env: { ...process.env, CRIQUET_E2E_ENGINES: step.engine, TAP: '1', TAP_TIMEOUT: '3600' },
     });
     // What failed is in the TAP.
     await new Promise((resolve, reject) => child.once('exit', resolve).once('error', reject));
