@@ -4,6 +4,8 @@ import { Cni, ConfigDirectory, NetnsThread, type NetnsProvider, type PluginRunne
 import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { container, instanceCachingFactory, type DependencyContainer } from 'tsyringe';
+import { AppArmorProfiles } from './apparmor/index.js';
+import { CdiDirectories } from './cdi/index.js';
 import type { CriquetConfig } from './config/index.js';
 import { AttachStream } from './container/attach-stream.js';
 import { ExecStream } from './container/exec-stream.js';
@@ -57,7 +59,15 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   const node = { ...found, ...replacements.nodeFacts };
   root.register(Token.NodeFacts, { useValue: node });
   root.register(RuntimeHandlers, { useValue: await RuntimeHandlers.load(config, node, containerd, logger) });
-  root.register(Token.NodeRoots, { useValue: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' } });
+  const roots = replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' };
+  root.register(Token.NodeRoots, { useValue: roots });
+  const { disableApparmor, apparmorParser } = config.security;
+  root.register(Token.AppArmorProfiles, {
+    useValue: new AppArmorProfiles({ enabled: node.apparmorEnabled && !disableApparmor, parser: apparmorParser, sys: roots.sys }),
+  });
+  root.register(Token.CdiDirectories, {
+    useValue: new CdiDirectories(config.devices.cdiSpecDirs, (file, problem) => logger.warn({ file, problem }, 'CDI specification not used')),
+  });
   const pauseRoot = await layOutPauseRoot(layout);
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });

@@ -1,5 +1,5 @@
 import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
-import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
+import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -120,13 +120,14 @@ export class CreateContainer {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
         return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
       });
-      const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
+      const created = ({ process }: RuntimeSpec) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, ...processUser(process) });
       if (known === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
-        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(user), encodeSpec(specFor(user))));
+        const withUser = specFor(user);
+        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
       } else {
         // Recovery takes a record with a user and a snapshot for created, so nothing needs writing here.
-        this.containers.note(id, created(known));
+        this.containers.note(id, created(spec));
       }
       return id;
     } catch (error) {
@@ -158,7 +159,7 @@ export class CreateContainer {
       logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
-      ...(user === undefined ? {} : { user }),
+      ...(user === undefined ? {} : processUser(spec.process)),
       pid: 0,
       createdAt: unixNanos(),
       startedAt: 0n,
@@ -172,6 +173,13 @@ export class CreateContainer {
     if (image === undefined) throw notFound('image', reference);
     return image;
   }
+}
+
+/** Who the process runs as; a device may have added groups to those of the user. */
+function processUser(process: SpecProcess | undefined): Pick<ContainerRecord, 'user'> {
+  if (process === undefined) return {};
+  const { uid, gid, additionalGids = [] } = process.user;
+  return { user: { uid, gid, additionalGids } };
 }
 
 function imageStopSignal(image: ImageConfig): string | undefined {

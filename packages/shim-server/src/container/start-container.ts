@@ -21,6 +21,7 @@ import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerWatch } from './container-watch.js';
+import { pidTarget } from './pid-target.js';
 
 /** The exit code of a container that could not be started, as users of container engines know it. */
 const START_ERROR_CODE = 128;
@@ -77,6 +78,8 @@ export class StartContainer {
     const { tasks, snapshots } = this.containerd;
     const steps = new Steps('StartContainer', this.failpoints, log);
     const handler = this.handlers.require(sandbox.runtimeHandler);
+    // It ran when the container was created; the number of its process may be another's by now.
+    await pidTarget(this.containers, sandbox.id, container.config);
     const [streams, rootfs] = await together(
       steps.do('open the log and FIFOs', () => {
         rollback.add('close the FIFOs', () => this.io.close(id));

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { buildSandboxSpec, hasHostNetwork, resolveSeccomp, type NodeFacts } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
@@ -50,6 +51,7 @@ export class RunPodSandbox {
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.AppArmorProfiles) private readonly apparmor: AppArmorProfiles,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
@@ -165,6 +167,7 @@ export class RunPodSandbox {
       securityContext: config.linux?.securityContext,
       node: this.node,
     });
+    const apparmorProfile = await resolveAppArmor(config.linux?.securityContext, this.apparmor);
     const spec = buildSandboxSpec({
       id,
       config,
@@ -173,6 +176,7 @@ export class RunPodSandbox {
       files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
+      apparmorProfile,
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {

@@ -17,7 +17,7 @@ export const OCI_VERSION = '1.1.0';
 
 /**
  * The OCI spec of a container. Pure: whatever has to be read or looked up comes with the input, prepared by
- * `resolveUser`, `prepareMounts`, `resolveDevices`, `resolveSeccomp` and `resolveAppArmor`.
+ * `resolveUser`, `prepareMounts`, `resolveDevices`, `resolveSeccomp`, `resolveAppArmor`, `blockIoClass` and `rdtClass`.
  *
  * @throws INVALID_ARGUMENT or FAILED_PRECONDITION naming the CRI field that cannot be carried out.
  */
@@ -59,8 +59,9 @@ function containerLabels(input: ContainerSpecInput): SelinuxLabels {
 }
 
 function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecProcess {
-  const { config, imageConfig, node } = input;
+  const { config, imageConfig, node, policy } = input;
   const context = config.linux?.securityContext;
+  const privileged = context?.privileged === true;
   return {
     ...(config.tty && { terminal: true }),
     user: input.user,
@@ -70,7 +71,8 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
       tty: config.tty,
     }),
     cwd: processCwd(config, imageConfig),
-    capabilities: buildCapabilities(context?.capabilities, { privileged: context?.privileged === true, node }),
+    capabilities: buildCapabilities(context?.capabilities, { privileged, node, ambient: policy?.ambientCapabilities === true }),
+    ...(policy !== undefined && policy.rlimits.length > 0 && { rlimits: [...policy.rlimits] }),
     noNewPrivileges: context?.noNewPrivs === true,
     ...(input.apparmorProfile !== undefined && { apparmorProfile: input.apparmorProfile }),
     // Unset it would be inherited from the shim, which protects itself from the OOM killer.
@@ -87,7 +89,8 @@ function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels): SpecLinux
   return {
     resources: {
       devices: input.devices.rules,
-      ...(resources && buildResources('config.linux.resources', resources, node)),
+      ...(resources && buildResources('config.linux.resources', resources, node, input.policy)),
+      ...(input.blockIo && { blockIO: input.blockIo }),
     },
     cgroupsPath: cgroupPath(sandboxConfig.linux?.cgroupParent ?? '', input.id, {
       driver: node.cgroupDriver,
@@ -108,5 +111,6 @@ function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels): SpecLinux
     maskedPaths: privileged ? [] : [...(context?.maskedPaths ?? [])],
     readonlyPaths: privileged ? [] : [...(context?.readonlyPaths ?? [])],
     ...(labels.mount !== undefined && { mountLabel: labels.mount }),
+    ...(input.rdtClass !== undefined && { intelRdt: { closID: input.rdtClass } }),
   };
 }

@@ -1,12 +1,14 @@
 import type { ContainerConfig, PodSandboxConfig } from '@criquet/cri-api';
 import type {
   ImageRunConfig,
+  LinuxBlockIo,
   LinuxDevice,
   LinuxDeviceCgroup,
   LinuxSeccomp,
   SpecMount,
 } from '@criquet/runtime-containerd';
 import type { NodeFacts } from './node-facts.js';
+import type { NodePolicy } from './node-policy.js';
 
 /** A process's identity with every name looked up; `additionalGids` is sorted, without repeats, and holds `gid`. */
 export interface ResolvedUser {
@@ -63,6 +65,8 @@ export interface SandboxSpecInput {
   user?: ResolvedUser;
   /** From `resolveSeccomp`. */
   seccomp?: LinuxSeccomp | undefined;
+  /** From `resolveAppArmor`. */
+  apparmorProfile?: string | undefined;
   /** containerd namespace, the cgroup parent where CRI gives none; default `k8s.io`. */
   namespace?: string;
   /** Annotations that the runtime handler's configuration lets through. */
@@ -96,6 +100,12 @@ export interface ContainerSpecInput {
   seccomp: LinuxSeccomp | undefined;
   /** From `resolveAppArmor`. */
   apparmorProfile: string | undefined;
+  /** Default: nothing beyond CRI. */
+  policy?: NodePolicy;
+  /** From `blockIoClass`. */
+  blockIo?: LinuxBlockIo | undefined;
+  /** From `rdtClass`: a class of resctrl. */
+  rdtClass?: string | undefined;
   /** Volumes that the shim itself keeps for the container (the image's `VOLUME`s), mounted where CRI mounts nothing else. */
   volumes?: readonly { containerPath: string; hostPath: string }[];
   /** With PID namespace mode TARGET: the init process of the container `target_id`. */

@@ -3,6 +3,11 @@ import type { SpecMount } from '@criquet/runtime-containerd';
 import { cgroupMount, defaultMounts } from './default-mounts.js';
 import type { PodFiles, PreparedMounts } from './inputs.js';
 
+/** What a pod has with the node's IPC namespace: it stays as the node has it. */
+const NODE_SHM = '/dev/shm';
+/** Those of the pod's own file system; a bind mount that names any option loses what it does not name. */
+const SHM_OPTIONS = ['nosuid', 'nodev', 'noexec'];
+
 export interface ContainerMountsInput {
   requested: PreparedMounts;
   files: PodFiles;
@@ -34,18 +39,18 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
 
 /** The pod's files are writable unless the container's root is not, as with containerd's plugin. */
 function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): SpecMount[] {
-  const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
+  const bind = (source: string, destination: string, mode: 'ro' | 'rw', more: readonly string[] = []): SpecMount => ({
     destination,
     type: 'bind',
     source,
-    options: ['rbind', 'rprivate', mode],
+    options: ['rbind', 'rprivate', mode, ...more],
   });
   const mode = readonlyRootfs ? 'ro' : 'rw';
   return [
     bind(files.hosts, '/etc/hosts', mode),
     bind(files.hostname, '/etc/hostname', mode),
     bind(files.resolvConf, '/etc/resolv.conf', mode),
-    bind(files.shm, '/dev/shm', 'rw'),
+    bind(files.shm, '/dev/shm', 'rw', files.shm === NODE_SHM ? [] : SHM_OPTIONS),
     ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.resolve('/', containerPath), 'rw')),
   ];
 }

@@ -56,6 +56,7 @@ export function buildSandboxSpec(input: SandboxSpecInput): RuntimeSpec {
       cwd: input.imageConfig?.WorkingDir || '/',
       capabilities: { bounding: [], effective: [], permitted: [] },
       noNewPrivileges: true,
+      ...(input.apparmorProfile !== undefined && { apparmorProfile: input.apparmorProfile }),
       oomScoreAdj: oomScoreAdj('sandbox', SANDBOX_OOM_SCORE_ADJ, node),
       ...(labels.process !== undefined && { selinuxLabel: labels.process }),
     },

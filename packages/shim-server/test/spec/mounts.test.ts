@@ -217,7 +217,7 @@ void t.test('privileged and read-only root', (t) => {
   t.same(options(ordered([]), '/sys/fs/cgroup'), ['nosuid', 'noexec', 'nodev', 'relatime', 'ro']);
   const readonly = ordered([], { readonlyRootfs: true });
   t.same(options(readonly, '/etc/hosts'), ['rbind', 'rprivate', 'ro']);
-  t.same(options(readonly, '/dev/shm'), ['rbind', 'rprivate', 'rw']);
+  t.same(options(readonly, '/dev/shm'), ['rbind', 'rprivate', 'rw', 'nosuid', 'nodev', 'noexec']);
   t.end();
 });
 
