@@ -172,6 +172,8 @@ await onEachEngine(
     });
 
     await pod.remove();
+    // As the kubelet does with what it named in `cgroup_parent`: systemd keeps slices that are empty.
+    await run('systemctl', ['stop', `${node.cgroupParent}-burstable.slice`]);
   },
   { only: 'criquet' },
 );
