@@ -17,6 +17,8 @@ export type GuestStep =
       readonly specs?: readonly string[];
       /** Regular expression of names; only where `specs` is absent. */
       readonly focus?: string;
+      /** Ginkgo processes: most specs wait. Default 1. */
+      readonly parallel?: number;
     }
   | {
       readonly kind: 'suite';

@@ -36,7 +36,8 @@ export function qemuCommand(kernel: string, disks: GuestDisks, resources: { cpus
       ...['-machine', 'q35,usb=off', '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'Nehalem'],
       ...['-smp', String(resources.cpus), '-m', String(resources.memoryMib)],
       ...['-kernel', kernel, '-append', [...COMMON, 'root=/dev/nvme0n1', 'console=ttyS0', 'mitigations=off'].join(' ')],
-      ...disk('system', disks.system, 'snapshot=on', 'nvme'),
+      // Not locked: it is never written, and several guests may run on one image.
+      ...disk('system', disks.system, 'snapshot=on,file.locking=off', 'nvme'),
       ...disk('job', disks.job, 'readonly=on', 'virtio-blk-pci'),
       ...disk('results', disks.results, 'snapshot=off', 'virtio-blk-pci'),
       ...['-device', 'virtio-rng-pci'],

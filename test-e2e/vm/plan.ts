@@ -33,7 +33,7 @@ export async function chosenGuests(environment: Environment, whole: boolean): Pr
     name: "QEMU without KVM, Debian's kernel",
     kernel: 'qemu',
     steps: [
-      { kind: 'critest', name: 'critest', engine, runtime: 'criquet', specs: choice },
+      { kind: 'critest', name: 'critest', engine, runtime: 'criquet', specs: choice, parallel: 3 },
       { kind: 'suite', name: 'systemd-node', engine, file: SYSTEMD_NODE },
     ],
     judge: (results) => judgeNames(results, choice),

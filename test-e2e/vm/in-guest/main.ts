@@ -17,6 +17,7 @@ async function critest(step: GuestStep & { kind: 'critest' }): Promise<void> {
     const focus = step.specs === undefined ? step.focus : focusOn(step.specs);
     const { results } = await runCritest(node, {
       ...(focus === undefined ? {} : { focus }),
+      ...(step.parallel === undefined ? {} : { parallel: step.parallel }),
       logFile: join(GUEST.results, `${step.name}.log`),
       timeoutMs: 3_600_000,
     });

@@ -166,9 +166,10 @@ await onEachEngine(
       t.match(await profileOf({ profileType: SecurityProfile_ProfileType.RuntimeDefault }), /^\S+ \(enforce\)$/);
       t.equal(await profileOf({ profileType: SecurityProfile_ProfileType.Unconfined }), 'unconfined');
       await t.rejects(profileOf({ profileType: SecurityProfile_ProfileType.Localhost, localhostRef: 'no-such-profile' }), { message: /no-such-profile/ });
-      const privileged = await pod.start({ linux: { securityContext: { privileged: true } } });
+      const privilegedPod = await TestPod.run(node, { linux: { cgroupParent: parent, securityContext: { privileged: true } } });
+      const privileged = await privilegedPod.start({ linux: { securityContext: { privileged: true } } });
       t.match(await privileged.exec(['cat', '/proc/self/attr/current']), { stdout: /^unconfined/ });
-      await privileged.remove();
+      await privilegedPod.remove();
     });
 
     await pod.remove();

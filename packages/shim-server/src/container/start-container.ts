@@ -21,6 +21,7 @@ import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerWatch } from './container-watch.js';
+import { OomKills } from './oom-kills.js';
 import { pidTarget } from './pid-target.js';
 
 /** The exit code of a container that could not be started, as users of container engines know it. */
@@ -42,6 +43,7 @@ export class StartContainer {
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(OomKills) private readonly oomKills: OomKills,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -87,6 +89,7 @@ export class StartContainer {
       }),
       steps.do('find the root file system', () => snapshots.mounts(this.config.containerd.snapshotter, id)),
     );
+    await this.oomKills.expect(container);
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
       const task = { containerId: id, rootfs, ...streams, ...handler.task };
