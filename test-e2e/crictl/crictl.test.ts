@@ -28,7 +28,7 @@ await onEachEngine('crictl 1.37 drives a pod', async (t, node) => {
       hostname: NAME,
       log_directory: logs,
       labels: { app: 'crictl' },
-      linux: { cgroup_parent: `/${node.cgroupParent}` },
+      linux: { cgroup_parent: node.podCgroup() },
     }),
   );
   await writeFile(

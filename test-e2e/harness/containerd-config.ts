@@ -1,3 +1,5 @@
+import { cgroupDriver } from './cgroup-driver.js';
+
 /** Private places of one containerd. */
 export interface ContainerdPaths {
   readonly root: string;
@@ -44,11 +46,12 @@ function criPluginConfig(cri: CriPluginOptions): string {
     config_path = ${toml(cri.hostsDir)}
 
 [plugins.'io.containerd.cri.v1.runtime']
-  disable_apparmor = true
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
   [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
+      SystemdCgroup = ${cgroupDriver === 'systemd'}
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = ${toml(cri.cniBinDirs)}
     conf_dir = ${toml(cri.cniConfDir)}

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectCri } from '@criquet/cri-api';
+import { patience } from './environment.js';
 import { Daemon, type DaemonExit } from './daemon.js';
 
 export interface CriquetOptions {
@@ -53,7 +54,7 @@ export class Criquet {
   async start(): Promise<void> {
     this.daemon = await this.launch('criquet', async () => {
       using cri = connectCri({ endpoint: this.endpoint });
-      await cri.runtime.version({}, { timeoutMs: 2_000 });
+      await cri.runtime.version({}, { timeoutMs: patience(2_000) });
     });
   }
 

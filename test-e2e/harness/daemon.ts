@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { patience } from './environment.js';
 
 export interface DaemonOptions {
   /** Names its log and pid file. */
@@ -70,7 +71,7 @@ export class Daemon {
     const late = new AbortController();
     const ended = await Promise.race([
       this.exited,
-      pause(timeoutMs, undefined, { signal: late.signal }).catch(() => undefined),
+      pause(patience(timeoutMs), undefined, { signal: late.signal }).catch(() => undefined),
     ]);
     late.abort();
     if (ended !== undefined) return ended;
@@ -79,7 +80,7 @@ export class Daemon {
   }
 
   private async waitUntilReady(options: DaemonOptions): Promise<void> {
-    const end = Date.now() + (options.readyTimeoutMs ?? 30_000);
+    const end = Date.now() + patience(options.readyTimeoutMs ?? 30_000);
     let ended: DaemonExit | undefined;
     void this.exited.then((exit) => {
       ended = exit;

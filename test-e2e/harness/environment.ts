@@ -65,6 +65,14 @@ export function enginesUnderTest(environment: Environment, env: NodeJS.ProcessEn
   return there.filter((engine) => wanted.includes(engine));
 }
 
+/**
+ * A time limit for a machine as fast as the usual one, in milliseconds, as it is here: a node with an emulated CPU
+ * sets `CRIQUET_E2E_SLOWNESS`.
+ */
+export function patience(milliseconds: number): number {
+  return milliseconds * Number(process.env.CRIQUET_E2E_SLOWNESS ?? 1);
+}
+
 /** The path of a tool such as `crictl`; undefined when it is not there (it is built with Go). */
 export async function findTool(environment: Environment, name: string): Promise<string | undefined> {
   for (const directory of environment.tools) {

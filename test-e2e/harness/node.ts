@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
+import { cgroupDriver, cgroupParentOf } from './cgroup-driver.js';
 import { Containerd } from './containerd.js';
 import { Criquet } from './criquet.js';
-import { readEnvironment, type Engine, type Environment } from './environment.js';
+import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
 import { eventually } from './eventually.js';
 import { compareNodeStates, readNodeState, type NodeState, type NodeStateScope } from './node-state.js';
 import { removePodNetwork, writePodNetwork, type PodNetwork } from './pod-network.js';
@@ -103,6 +104,11 @@ export class TestNode {
     return this.startedContainerd;
   }
 
+  /** `cgroup_parent` of the node's pods as its cgroup driver wants it; with `name` (no dashes) a cgroup of a pod's own below it. */
+  podCgroup(name = ''): string {
+    return cgroupParentOf(this.cgroupParent, name);
+  }
+
   /** Undefined where containerd's own plugin serves. */
   get criquet(): Criquet | undefined {
     return this.startedCriquet;
@@ -131,7 +137,7 @@ export class TestNode {
 
   /** Rejects unless runtime and network say they are ready. */
   async expectReady(): Promise<void> {
-    const { status } = await this.cri.runtime.status({}, { timeoutMs: 5_000 });
+    const { status } = await this.cri.runtime.status({}, { timeoutMs: patience(5_000) });
     const required = ['RuntimeReady', 'NetworkReady'];
     const waiting = status?.conditions.filter(({ type, status: holds }) => required.includes(type) && !holds) ?? [];
     if (status === undefined || waiting.length > 0) {
@@ -146,7 +152,7 @@ export class TestNode {
 
   /** Waits until nothing differs from `before` any more; returns what still does after `timeoutMs` (default 5 s). */
   async leaksSince(before: NodeState, timeoutMs = 5_000): Promise<string[]> {
-    const end = Date.now() + timeoutMs;
+    const end = Date.now() + patience(timeoutMs);
     for (;;) {
       const differences = compareNodeStates(before, await this.state());
       if (differences.length === 0 || Date.now() > end) return differences;
@@ -156,13 +162,21 @@ export class TestNode {
 
   /** Removes every pod over CRI. */
   async removePods(): Promise<void> {
-    const { items } = await this.cri.runtime.listPodSandbox({}, { timeoutMs: 10_000 });
+    const { items } = await this.cri.runtime.listPodSandbox({}, { timeoutMs: patience(10_000) });
     await Promise.all(
       items.map(async ({ id }) => {
-        await this.cri.runtime.stopPodSandbox({ podSandboxId: id }, { timeoutMs: 30_000 });
-        await this.cri.runtime.removePodSandbox({ podSandboxId: id }, { timeoutMs: 30_000 });
+        await this.cri.runtime.stopPodSandbox({ podSandboxId: id }, { timeoutMs: patience(30_000) });
+        await this.cri.runtime.removePodSandbox({ podSandboxId: id }, { timeoutMs: patience(30_000) });
       }),
     );
+  }
+
+  /** Copies the daemons' logs into a directory that outlives the node. */
+  async keepLogs(directory: string): Promise<void> {
+    await mkdir(directory, { recursive: true });
+    for (const name of (await readdir(this.directory)).filter((file) => file.endsWith('.log'))) {
+      await copyFile(join(this.directory, name), join(directory, name));
+    }
   }
 
   /** Ends the node and takes away all of it, pods that a failed test left included. */
@@ -193,6 +207,8 @@ export class TestNode {
       for (const mount of left) await tryRun('umount', ['--lazy', mount]);
       if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     });
+    // systemd keeps the slices that it made for scopes, and takes their cgroups away itself.
+    if (cgroupDriver === 'systemd') await tryRun('systemctl', ['stop', `${this.cgroupParent}.slice`]);
     for (const cgroup of [...state.cgroups].reverse()) await tryRun('rmdir', [cgroup]);
     for (const hierarchy of await readdir('/sys/fs/cgroup')) await tryRun('rmdir', [join('/sys/fs/cgroup', hierarchy, this.cgroupParent)]);
     await tryRun('rmdir', [join('/sys/fs/cgroup', this.cgroupParent)]);

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ContainerState, type ContainerConfig, type ContainerStatus, type DeepPartial, type PodSandboxConfig } from '@criquet/cri-api';
+import { patience } from './environment.js';
 import { eventually } from './eventually.js';
 import type { TestNode } from './node.js';
 
@@ -8,7 +9,7 @@ import type { TestNode } from './node.js';
 export const BUSYBOX = 'registry.k8s.io/e2e-test-images/busybox:1.29-2';
 
 /** Milliseconds for one CRI call of a test. */
-export const CALL = { timeoutMs: 60_000 };
+export const CALL = { timeoutMs: patience(60_000) };
 
 let names = 0;
 
@@ -29,7 +30,7 @@ export class TestPod {
       logDirectory: join(node.directory, 'logs', name),
       labels: { 'io.kubernetes.pod.name': name, 'io.kubernetes.pod.namespace': 'e2e' },
       ...overrides,
-      linux: { cgroupParent: `/${node.cgroupParent}`, ...overrides.linux },
+      linux: { cgroupParent: node.podCgroup(), ...overrides.linux },
     };
   }
 

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { patience } from './environment.js';
 
 export interface RunOptions {
   readonly cwd?: string;
@@ -31,7 +32,7 @@ export function tryRun(program: string, args: readonly string[], options: RunOpt
       [...args],
       {
         maxBuffer: 64 * 1024 * 1024,
-        timeout: options.timeoutMs ?? 60_000,
+        timeout: patience(options.timeoutMs ?? 60_000),
         killSignal: 'SIGKILL',
         env: { ...process.env, ...options.env },
         ...(options.cwd === undefined ? {} : { cwd: options.cwd }),

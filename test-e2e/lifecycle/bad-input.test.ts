@@ -70,7 +70,7 @@ await onEachEngine(
         },
         {
           what: 'a sysctl that does not exist',
-          call: run({ linux: { cgroupParent: `/${node.cgroupParent}`, sysctls: { 'net.ipv4.no_such_thing': '1' } } }),
+          call: run({ linux: { cgroupParent: node.podCgroup(), sysctls: { 'net.ipv4.no_such_thing': '1' } } }),
           // The OCI runtime finds it out, and containerd gives its errors no code.
           code: code.UNKNOWN,
           says: /no_such_thing/,

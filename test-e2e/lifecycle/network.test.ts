@@ -63,7 +63,7 @@ await onEachEngine('networks', async (t, node) => {
     const pod = await TestPod.run(node, {
       // The yardstick refuses a name of the pod's own here.
       hostname: runtimeUnderTest === 'criquet' ? 'foo' : '',
-      linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } }, cgroupParent: `/${node.cgroupParent}` },
+      linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } }, cgroupParent: node.podCgroup() },
     });
     const container = await pod.start({ linux: { securityContext: { namespaceOptions: { network: NamespaceMode.NODE } } } });
     t.match(await container.exec(['cat', '/proc/net/dev']), { stdout: new RegExp(node.network.bridge) });

@@ -12,7 +12,7 @@ await onEachEngine(
   async (t, node) => {
     const { runtime } = node.cri;
     const pod = await TestPod.run(node);
-    const own = await TestPod.run(node, { linux: { cgroupParent: `/${node.cgroupParent}/own` } });
+    const own = await TestPod.run(node, { linux: { cgroupParent: node.podCgroup('own') } });
 
     /** The containerd-shim of a pod. */
     const shimOf = async (podSandboxId: string) => {
@@ -158,7 +158,7 @@ await onEachEngine(
     });
 
     await Promise.all([pod.remove(), own.remove()]);
-    await removeCgroups(`${node.cgroupParent}/own`);
+    await removeCgroups(node.podCgroup('own'));
   },
   { only: 'criquet' },
 );

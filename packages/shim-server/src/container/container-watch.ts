@@ -43,6 +43,9 @@ export class ContainerWatch {
 
   begin(containerId: string): void {
     const { signal } = this.ended;
+    const container = this.containers.get(containerId);
+    // Known already unless this is a new daemon.
+    if (container !== undefined) void this.oomKills.expect(container);
     const exited = this.processEnd.of(containerId, { signal }).then((exit) => this.recordExit(containerId, exit));
     const released = exited.then(() => this.release(containerId));
     exited.catch(() => undefined);
@@ -84,7 +87,7 @@ export class ContainerWatch {
     await this.persistently(containerId, 'delete the task', () =>
       this.containerd.tasks.delete(containerId).catch(ignoreTaskGone),
     );
-    this.oomKills.forget(containerId);
+    this.oomKills.forget(this.containers.get(containerId), containerId);
     await this.io.close(containerId);
   }
 

@@ -24,6 +24,7 @@ import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerWatch } from './container-watch.js';
+import { OomKills } from './oom-kills.js';
 import { pidTarget } from './pid-target.js';
 
 /** The exit code of a container that could not be started, as users of container engines know it. */
@@ -45,6 +46,7 @@ export class StartContainer {
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(Restoration) private readonly restoration: Restoration,
+    @inject(OomKills) private readonly oomKills: OomKills,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -92,6 +94,7 @@ export class StartContainer {
       }),
       steps.do('find the root file system', () => snapshots.mounts(container.snapshotter, id)),
     );
+    await this.oomKills.expect(container);
     await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
       const options = this.restoration.task(container, taskOptions(handler, sandbox, container));

@@ -1,0 +1,43 @@
+import type { Engine } from '../harness/environment.js';
+import type { Runtime } from '../harness/node.js';
+
+/** What is run on a node with its own kernel, one step after another. */
+export interface GuestJob {
+  readonly steps: readonly GuestStep[];
+}
+
+/** A run of critest on a node of its own, or of one compiled suite of this package. Results are named after the step. */
+export type GuestStep =
+  | {
+      readonly kind: 'critest';
+      readonly name: string;
+      readonly engine: Engine;
+      readonly runtime: Runtime;
+      /** Names of specs; absent: all but the benchmarks. */
+      readonly specs?: readonly string[];
+      /** Regular expression of names; only where `specs` is absent. */
+      readonly focus?: string;
+      /** Ginkgo processes: most specs wait. Default 1. */
+      readonly parallel?: number;
+    }
+  | {
+      readonly kind: 'suite';
+      readonly name: string;
+      readonly engine: Engine;
+      /** Compiled test file below `test-e2e/dist`. */
+      readonly file: string;
+    };
+
+/** How a step went; what it found is in `NAME.json` (critest) or `NAME.tap`. */
+export interface StepOutcome {
+  readonly name: string;
+  readonly seconds: number;
+  /** Why it could not be carried out; absent when it was, whatever it found. */
+  readonly error?: string;
+}
+
+/** Where the guest has the job's disk and the one for results. */
+export const GUEST = { job: '/job', results: '/results', nodes: '/srv' } as const;
+
+/** Files of the results disk, beside those of the steps. */
+export const RESULT_FILES = { outcomes: 'outcomes.json', exitCode: 'exit-code' } as const;

@@ -1,0 +1,65 @@
+/*
+ * A node with its own kernel by hand:
+ *   node test-e2e/dist/vm/main.js [--kernel qemu|uml] [--engine 2.1|2.4] [--runtime criquet|containerd]
+ *                                 [--focus REGEXP] [--suite vm/node.test.js]... [--results DIRECTORY] [--run SCRIPT]
+ */
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { formatResults } from '../critest/report.js';
+import { readEnvironment } from '../harness/environment.js';
+import type { GuestJob, GuestStep } from './guest-job.js';
+import { layOutJob } from './job-files.js';
+import { kernelFile, SLOWNESS, systemImage } from './provided.js';
+import { readCritestResults, readOutcomes } from './results.js';
+import { runGuest } from './run-guest.js';
+
+const { values } = parseArgs({
+  options: {
+    kernel: { type: 'string', default: 'qemu' },
+    engine: { type: 'string', default: '2.4' },
+    runtime: { type: 'string', default: 'criquet' },
+    focus: { type: 'string' },
+    suite: { type: 'string', multiple: true, default: [] },
+    results: { type: 'string', default: 'results/vm' },
+    run: { type: 'string' },
+    minutes: { type: 'string', default: '30' },
+  },
+});
+const { kernel, engine, runtime } = values;
+if (kernel !== 'qemu' && kernel !== 'uml') throw new Error('--kernel: qemu or uml');
+if (engine !== '2.1' && engine !== '2.4') throw new Error('--engine: 2.1 or 2.4');
+if (runtime !== 'criquet' && runtime !== 'containerd') throw new Error('--runtime: criquet or containerd');
+
+const steps: GuestStep[] = values.suite.map((file, index) => ({ kind: 'suite', name: `suite-${index}`, engine, file }));
+if (values.focus !== undefined || (steps.length === 0 && values.run === undefined)) {
+  steps.push({ kind: 'critest', name: 'critest', engine, runtime, ...(values.focus === undefined ? {} : { focus: values.focus }) });
+}
+const job: GuestJob = { steps };
+const directory = await mkdtemp(join(tmpdir(), 'criquet-vm-'));
+const resultsDirectory = resolve(values.results);
+try {
+  await layOutJob(join(directory, 'job'), readEnvironment(), job, SLOWNESS[kernel]);
+  if (values.run !== undefined) await copyFile(values.run, join(directory, 'job', 'run'));
+  const end = await runGuest({
+    kernel,
+    image: systemImage(),
+    kernelFile: kernelFile(kernel),
+    jobDirectory: join(directory, 'job'),
+    workDirectory: join(directory, 'work'),
+    resultsDirectory,
+    timeoutMs: Number(values.minutes) * 60_000,
+    onLine: (line) => {
+      console.log(line);
+    },
+  });
+  console.log(`${kernel}: exit code ${end.exitCode ?? 'none'} after ${end.seconds.toFixed(0)} s, ${end.boots} boots; see ${resultsDirectory}`);
+  for (const outcome of await readOutcomes(resultsDirectory)) console.log(`${outcome.name}: ${outcome.seconds.toFixed(0)} s ${outcome.error ?? ''}`);
+  for (const step of steps) {
+    if (step.kind === 'critest') console.log(formatResults(step.name, await readCritestResults(resultsDirectory, step.name)));
+  }
+  process.exitCode = end.exitCode ?? 125;
+} finally {
+  await rm(directory, { recursive: true, force: true });
+}
