@@ -3,7 +3,7 @@ import { access, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, credentials, status } from '@grpc/grpc-js';
-import { CriCallError, connectCri, ImageServiceService, RuntimeServiceService } from '@criquet/cri-api';
+import { CgroupDriver, CriCallError, connectCri, ImageServiceService, RuntimeServiceService } from '@criquet/cri-api';
 import { test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
@@ -51,6 +51,12 @@ test('Version, RuntimeConfig and Status say what the kubelet insists on', async 
   t.same(info, {});
   const verbose = (await runtime.status({ verbose: true })).info;
   for (const text of Object.values(verbose)) t.type(JSON.parse(text), 'object');
+});
+
+test('RuntimeConfig: the cgroup driver is cgroupfs by default', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  t.match(await shim.cri.runtime.runtimeConfig({}), { linux: { cgroupDriver: CgroupDriver.CGROUPFS } });
 });
 
 test('a handler is echoed, and its tasks are made with its options', async (t) => {

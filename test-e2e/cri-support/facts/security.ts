@@ -1,0 +1,66 @@
+import { component, honoured, type MessageFacts } from '../facts.js';
+
+const make = component('create-container');
+const pod = component('run-pod-sandbox');
+const life = component('container-life');
+
+const USERS = make('CreateContainer: user, group and supplemental groups, by number and by name, Merge and Strict');
+const TIGHT = make('CreateContainer: no_new_privs, read-only root, masked and read-only paths');
+const PRIVILEGED = make('CreateContainer: privileged: everything the node has, nothing masked, only in a privileged pod');
+const SELINUX = make('CreateContainer: SELinux options of the container, else those of the pod');
+const SECCOMP = make('CreateContainer: seccomp; seccomp_profile_path counts where seccomp is absent');
+const APPARMOR = make('CreateContainer: AppArmor, in both fields, is refused where the kernel does not have it; unconfined is not');
+const PID = make('CreateContainer: PID namespace of the pod, of its own, of the node; IPC and network as the pod has them');
+const MODES = pod('RunPodSandbox: namespaces by mode, and the status tells them');
+const CAPABILITIES = make('CreateContainer: capabilities are added to and dropped from the default ones');
+const STATUS = component('container-status')('ContainerStatus of a container that has failed: everything about it');
+
+/** What a container may do, and as whom. */
+export const SECURITY = {
+  LinuxContainerSecurityContext: {
+    capabilities: honoured('see Capability', CAPABILITIES),
+    privileged: honoured('all capabilities and devices, nothing masked, no seccomp; needs a privileged pod', PRIVILEGED),
+    namespace_options: honoured('`pid` and `target_id`; network and IPC are the pod\'s', PID),
+    selinux_options: honoured('labels of the process and its mounts where SELinux is on', SELINUX),
+    run_as_user: honoured('0 to 2^31-1, never wrapped round to root', USERS),
+    run_as_group: honoured('needs a user beside it', USERS),
+    run_as_username: honoured('looked up in the image; goes before run_as_user', USERS),
+    readonly_rootfs: honoured('the root is mounted read-only', TIGHT),
+    supplemental_groups: honoured('beside those of the image with Merge', USERS),
+    supplemental_groups_policy: honoured('Merge adds the groups of /etc/group, Strict does not', USERS),
+    no_new_privs: honoured('noNewPrivileges', TIGHT),
+    masked_paths: honoured('as given; none with privileged', TIGHT),
+    readonly_paths: honoured('as given; none with privileged', TIGHT),
+    seccomp: honoured('the filter; RuntimeDefault is made for the node\'s architecture and the container\'s capabilities', SECCOMP),
+    apparmor: honoured('the profile, where the kernel has AppArmor and the profile is loaded; else FailedPrecondition', APPARMOR),
+    apparmor_profile: honoured('counts where `apparmor` is absent', APPARMOR),
+    seccomp_profile_path: honoured('counts where `seccomp` is absent', SECCOMP),
+  },
+  Capability: {
+    add_capabilities: honoured('with or without CAP_; ALL is everything the node has', CAPABILITIES),
+    drop_capabilities: honoured('ALL begins with nothing', CAPABILITIES),
+  },
+  SELinuxOption: {
+    user: honoured('default system_u', SELINUX),
+    role: honoured('default system_r', SELINUX),
+    type: honoured('default container_t', SELINUX),
+    level: honoured('of process and mounts', SELINUX),
+  },
+  SecurityProfile: {
+    profile_type: honoured('RuntimeDefault, Unconfined, Localhost', SECCOMP),
+    localhost_ref: honoured('seccomp: an absolute path; AppArmor: a loaded profile; with Localhost only', SECCOMP),
+  },
+  NamespaceOption: {
+    network: honoured('NODE: the node\'s network and UTS namespaces, no CNI', MODES),
+    pid: honoured('POD, CONTAINER, NODE, TARGET, for each container', PID),
+    ipc: honoured('NODE: the node\'s IPC namespace and /dev/shm', MODES),
+    target_id: honoured('a running container of the same pod, checked at create', life('the PID namespace of another container of the pod: only of one that runs')),
+  },
+  Int64Value: { value: honoured('see where it is used', USERS) },
+  ContainerUser: { linux: honoured('see LinuxContainerUser', STATUS) },
+  LinuxContainerUser: {
+    uid: honoured('as the process has it', STATUS),
+    gid: honoured('as the process has it', STATUS),
+    supplemental_groups: honoured('as the process has them, the primary one among them', STATUS),
+  },
+} satisfies MessageFacts;
