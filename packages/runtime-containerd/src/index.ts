@@ -153,5 +153,9 @@ export {
   type OciPlatform,
 } from './oci/image-spec.js';
 
+// What shims and their OCI runtimes can do
+export { runtimeInfo, type RuntimeInfo } from './runtime-info.js';
+export type { RuntimeFeatures } from './oci/runtime-features.js';
+
 // Options of other shims
 export { runtimeOptions, runtimeOptionsTypeUrl, type RuntimeOptions } from './runtime-options.js';

@@ -15,6 +15,7 @@ import { StreamingService } from '../gen/services/streaming/v1/streaming.js';
 import { TasksService } from '../gen/services/tasks/v1/tasks.js';
 import { TransferService } from '../gen/services/transfer/v1/transfer.js';
 import { VersionService } from '../gen/services/version/v1/version.js';
+import type { RuntimeFeatures } from '../oci/runtime-features.js';
 import { CallControl } from './call-control.js';
 import { containerHandlers } from './containers.js';
 import { contentHandlers, storeBlob } from './content.js';
@@ -27,7 +28,7 @@ import { StreamRegistry } from './fake-streaming.js';
 import type { FakeTask } from './fake-task.js';
 import { collectGarbage } from './garbage.js';
 import { imageHandlers, storeImage } from './images.js';
-import { defaultPlugins, introspectionHandlers, type FakePlugin } from './introspection.js';
+import { defaultPlugins, defaultRuntimeFeatures, introspectionHandlers, type FakePlugin } from './introspection.js';
 import { leaseHandlers } from './leases.js';
 import { listen, type Listener } from './listener.js';
 import { namespaceHandlers } from './namespaces.js';
@@ -56,6 +57,8 @@ export class FakeContainerd {
   plugins: FakePlugin[];
   /** Snapshotters that the transfer plugin is configured to unpack for. */
   unpackSnapshotters: string[] = ['overlayfs', 'native'];
+  /** OCI runtimes that the runc shim finds, by name or path, and what their `features` command tells; `undefined`: it has none. */
+  readonly ociRuntimes = new Map<string, RuntimeFeatures | undefined>([['runc', defaultRuntimeFeatures()]]);
   /** Failures, delays, hangs, and the record of calls. */
   readonly control = new CallControl();
   readonly registry = new FakeRegistry();
@@ -152,7 +155,7 @@ export class FakeContainerd {
     const stateOf = (name: string) => this.state(name);
     const server = new Server({ 'grpc.max_receive_message_length': 16 * 1024 * 1024, 'grpc.max_send_message_length': 16 * 1024 * 1024 });
     serve(server, control, 'version', VersionService, { version: () => ({ version: this.version, revision: 'fake' }) });
-    serve(server, control, 'introspection', IntrospectionService, introspectionHandlers(() => this.plugins));
+    serve(server, control, 'introspection', IntrospectionService, introspectionHandlers(() => this.plugins, this.ociRuntimes));
     serve(server, control, 'namespaces', NamespacesService, namespaceHandlers(this.states));
     serve(server, control, 'leases', LeasesService, leaseHandlers(stateOf, collectGarbage));
     serve(server, control, 'content', ContentService, contentHandlers(stateOf));

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { isAlreadyExists, isFailedPrecondition, isNotFound } from '../../src/index.js';
+import { isAlreadyExists, isFailedPrecondition, isNotFound, runcOptions, runtimeInfo, runtimeOptions } from '../../src/index.js';
 import { collect, container, fixture } from '../support/fixture.js';
 
 const target = (digest: string) => ({ mediaType: 'm', digest, size: 1n, annotations: {} });
@@ -18,6 +18,18 @@ t.test('version, introspection', async (t) => {
   await client.introspection.pluginInfo('x', 'broken', { typeUrl: 'q', value: Buffer.alloc(0) });
   t.match(fake.control.requests('introspection.pluginInfo')[1], { options: { typeUrl: 'q' } });
   await t.rejects(client.introspection.pluginInfo('x', 'none'), { code: status.NOT_FOUND });
+});
+
+t.test('runtime info: what a shim and its OCI runtime tell', async (t) => {
+  const { fake, client } = await fixture(t);
+  fake.ociRuntimes.set('mute', undefined);
+  fake.ociRuntimes.set('/opt/crun', { mountOptions: ['rro'] });
+  const of = (binaryName: string) => runtimeInfo(client.introspection, 'io.containerd.runc.v2', runcOptions({ binaryName }));
+  t.match(await of(''), { name: 'io.containerd.runc.v2', version: 'fake', features: { linux: { namespaces: ['cgroup'] } } });
+  t.same((await of('/opt/crun')).features, { mountOptions: ['rro'] });
+  t.notOk('features' in (await of('mute')), 'no features command');
+  await t.rejects(of('absent'), { code: status.UNKNOWN, details: /absent/ });
+  t.notOk('features' in (await runtimeInfo(client.introspection, '/opt/shim', runtimeOptions({}))), "a shim that is not runc's");
 });
 
 t.test('namespaces', async (t) => {

@@ -1,9 +1,9 @@
-import { runcOptions, runtimeOptions, type ContainerRuntime, type NewTask } from '@criquet/runtime-containerd';
-import { inject, Lifecycle, scoped } from 'tsyringe';
+import { runcOptions, runtimeOptions, type Containerd, type ContainerRuntime, type NewTask } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
 import type { CriquetConfig, RuntimeHandlerConfig } from '../config/index.js';
 import { invalidArgument } from '../errors.js';
 import type { NodeFacts } from '../spec/index.js';
-import { Token } from '../tokens.js';
+import { probeHandlerFeatures, type HandlerFeatures } from './handler-features.js';
 
 /** The shims that understand runc's options. */
 const RUNC_SHIM = 'io.containerd.runc.v2';
@@ -14,20 +14,40 @@ export interface RuntimeHandler {
   readonly runtime: ContainerRuntime;
   /** What a task of it is created with: the runtime's options, and the shim's binary where the configuration names one. */
   readonly task: Pick<NewTask, 'options' | 'runtimePath'>;
+  /** As found out at start. */
+  readonly features: HandlerFeatures;
 }
 
 /** The runtime handlers of the configuration by the name pods ask for. */
-@scoped(Lifecycle.ContainerScoped)
 export class RuntimeHandlers {
-  private readonly handlers: ReadonlyMap<string, RuntimeHandler>;
-  private readonly defaultName: string;
+  /** @param handlers the default one among them */
+  constructor(
+    private readonly handlers: ReadonlyMap<string, RuntimeHandler>,
+    private readonly defaultName: string,
+  ) {}
 
-  constructor(@inject(Token.Config) config: CriquetConfig, @inject(Token.NodeFacts) node: NodeFacts) {
-    const systemd = node.cgroupDriver === 'systemd';
-    this.defaultName = config.runtime.defaultHandler;
-    this.handlers = new Map(
-      Object.entries(config.runtime.handlers).map(([name, settings]) => [name, handler(name, settings, systemd)]),
-    );
+  /** Reads the configuration and asks every runtime what it can do. */
+  static async load(
+    { runtime: { handlers, defaultHandler } }: CriquetConfig,
+    node: NodeFacts,
+    { introspection }: Pick<Containerd, 'introspection'>,
+    log: Logger,
+  ): Promise<RuntimeHandlers> {
+    const loaded = Object.entries(handlers).map(async ([name, settings]): Promise<[string, RuntimeHandler]> => {
+      const options = taskOptions(settings, node.cgroupDriver === 'systemd');
+      const { runtimeType, runtimePath } = settings;
+      const shim = { name, runtime: runtimePath === '' ? runtimeType : runtimePath, options };
+      return [
+        name,
+        {
+          name,
+          runtime: { name: runtimeType, options },
+          task: { options, ...(runtimePath === '' ? {} : { runtimePath }) },
+          features: await probeHandlerFeatures(shim, introspection, node, log),
+        },
+      ];
+    });
+    return new RuntimeHandlers(new Map(await Promise.all(loaded)), defaultHandler);
   }
 
   names(): string[] {
@@ -35,8 +55,8 @@ export class RuntimeHandlers {
   }
 
   /** As Status lists them: the default one stands under "" as well, where the kubelet looks for it. */
-  listed(): string[] {
-    return ['', ...this.names()];
+  listed(): { readonly name: string; readonly handler: RuntimeHandler }[] {
+    return ['', ...this.names()].map((name) => ({ name, handler: this.require(name) }));
   }
 
   /** @param name as CRI `runtime_handler`; "" is the default. @throws INVALID_ARGUMENT for one that is not configured */
@@ -50,18 +70,12 @@ export class RuntimeHandlers {
   }
 }
 
-function handler(name: string, settings: RuntimeHandlerConfig, systemd: boolean): RuntimeHandler {
-  const options =
-    settings.runtimeType === RUNC_SHIM
-      ? runcOptions({
-          binaryName: settings.binaryName,
-          root: settings.root,
-          systemdCgroup: settings.systemdCgroup ?? systemd,
-        })
-      : runtimeOptions({ configPath: settings.configPath });
-  return {
-    name,
-    runtime: { name: settings.runtimeType, options },
-    task: { options, ...(settings.runtimePath === '' ? {} : { runtimePath: settings.runtimePath }) },
-  };
+function taskOptions(settings: RuntimeHandlerConfig, systemd: boolean): NonNullable<NewTask['options']> {
+  return settings.runtimeType === RUNC_SHIM
+    ? runcOptions({
+        binaryName: settings.binaryName,
+        root: settings.root,
+        systemdCgroup: settings.systemdCgroup ?? systemd,
+      })
+    : runtimeOptions({ configPath: settings.configPath });
 }

@@ -1,6 +1,6 @@
 import { isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
 import type { Cni, ConfigDirectory } from '@criquet/network-cni';
-import type { RuntimeCondition, StatusRequest, StatusResponse } from '@criquet/cri-api';
+import type { RuntimeCondition, RuntimeFeatures, RuntimeHandlerFeatures, StatusRequest, StatusResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -9,10 +9,18 @@ import { verboseJson } from '../grpc/verbose-json.js';
 import type { NodeFacts } from '../spec/index.js';
 import type { StreamServer } from '../streaming/index.js';
 import { Token } from '../tokens.js';
+import type { HandlerFeatures } from './handler-features.js';
 import { RuntimeHandlers } from './runtime-handlers.js';
 
 /** How long containerd may take to say that it is there. */
 const PROBE_MS = 2_000;
+
+/** What criquet itself can do, whatever the handler. */
+const RUNTIME_FEATURES: RuntimeFeatures = {
+  supplementalGroupsPolicy: true,
+  userNamespacesHostNetwork: false,
+  mountOptions: true,
+};
 
 /** CRI Status: whether containerd answers and whether pods can get a network. */
 @scoped(Lifecycle.ContainerScoped)
@@ -33,8 +41,8 @@ export class RuntimeStatus {
     return {
       status: { conditions: [...conditions, ...this.streamingLost()] },
       info: verbose ? this.info() : {},
-      runtimeHandlers: this.handlers.listed().map((name) => ({ name, features: undefined })),
-      features: undefined,
+      runtimeHandlers: this.handlers.listed().map(({ name, handler }) => ({ name, features: criFeatures(handler.features) })),
+      features: RUNTIME_FEATURES,
     };
   };
 
@@ -83,6 +91,11 @@ export class RuntimeStatus {
       node: verboseJson(this.node),
     };
   }
+}
+
+/** CRI means by user namespaces those of Kubernetes, whose volumes are mounted idmapped. */
+function criFeatures({ recursiveReadOnlyMounts, userNamespaces, idmappedMounts }: HandlerFeatures): RuntimeHandlerFeatures {
+  return { recursiveReadOnlyMounts, userNamespaces: userNamespaces && idmappedMounts };
 }
 
 function ready(type: string): RuntimeCondition {

@@ -25,6 +25,10 @@ export interface NodeFacts {
   oomScoreAdjMin: number;
   /** Network sysctls the kernel has, of those that get a default. */
   networkSysctls: { unprivilegedPortStart: boolean; pingGroupRange: boolean };
+  /** The kernel has mount_setattr(2): recursively read-only and idmapped mounts. */
+  mountSetattr: boolean;
+  /** The kernel makes user namespaces, and may. */
+  userNamespaces: boolean;
   /** `process.arch` of the node. */
   arch: string;
 }
@@ -37,6 +41,8 @@ export interface NodeFactsOptions {
   sys?: string;
   /** Default `cgroupfs`. */
   cgroupDriver?: 'cgroupfs' | 'systemd';
+  /** Default false. */
+  mountSetattr?: boolean;
 }
 
 /** CGROUP2_SUPER_MAGIC of linux/magic.h. */
@@ -56,7 +62,7 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
   const cgroup = (await isCgroup2(cgroupRoot)) ? 'v2' : 'v1';
   const controllers = cgroup === 'v2' ? await v2Controllers(cgroupRoot) : await v1Controllers(proc);
   const mayRaisePriority = decodeCapabilities(field('CapEff') ?? '0').includes('CAP_SYS_RESOURCE');
-  const [hugepages, ownOomScore, swapAccounting, apparmor, selinuxEnabled, portStart, pingRange] = await Promise.all([
+  const [hugepages, ownOomScore, swapAccounting, apparmor, selinuxEnabled, portStart, pingRange, maxUserNamespaces] = await Promise.all([
     listOrNone(`${sys}/kernel/mm/hugepages`),
     textOrNone(`${proc}/self/oom_score_adj`),
     cgroup === 'v2' ? v2SwapAccounting(cgroupRoot, proc) : v1SwapAccounting(proc),
@@ -64,6 +70,7 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     exists(`${sys}/fs/selinux/enforce`),
     exists(`${proc}/sys/net/ipv4/ip_unprivileged_port_start`),
     exists(`${proc}/sys/net/ipv4/ping_group_range`),
+    textOrNone(`${proc}/sys/user/max_user_namespaces`),
   ]);
   return {
     hostname: osHostname(),
@@ -78,6 +85,8 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     capabilities: decodeCapabilities(field('CapBnd') ?? '0'),
     oomScoreAdjMin: mayRaisePriority ? -1000 : Number(ownOomScore?.trim() ?? '0'),
     networkSysctls: { unprivilegedPortStart: portStart, pingGroupRange: pingRange },
+    mountSetattr: options.mountSetattr ?? false,
+    userNamespaces: Number(maxUserNamespaces?.trim() ?? '0') > 0,
     arch: process.arch,
   };
 }

@@ -103,6 +103,8 @@ export class Shim {
       readonly network?: boolean;
       /** What differs from the machine the test runs on. */
       readonly node?: Pick<Replacements, 'nodeFacts' | 'nodeRoots'>;
+      /** Changes the fake before the daemon starts. */
+      readonly prepare?: (containerd: FakeContainerd) => void;
     } = {},
   ): Promise<Shim> {
     const dir = await mkdtemp(join(tmpdir(), 'criquet-shim-'));
@@ -121,6 +123,7 @@ export class Shim {
     const shim = new Shim(dir, containerd, options.change?.(config) ?? config, options.plugins ?? { net: attaching('10.1.0.7/24', 'fd00::7/64') }, options.node ?? {});
     if (options.network !== false) await shim.writeNetwork();
     containerd.addImage(NAMESPACE, IMAGE, shim.image);
+    options.prepare?.(containerd);
     await shim.serve();
     return shim;
   }

@@ -20,6 +20,8 @@ export function node(change: Partial<NodeFacts> = {}): NodeFacts {
     capabilities: [...CAPABILITY_NAMES],
     oomScoreAdjMin: -1000,
     networkSysctls: { unprivilegedPortStart: true, pingGroupRange: true },
+    mountSetattr: true,
+    userNamespaces: true,
     arch: 'x64',
     ...change,
   };
