@@ -1,80 +1,82 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { CHECKOUT } from './checkout.js';
-import { droppedTimes, NOT_APPLIED } from './drop-protocol.js';
 import type { TestReference } from './facts.js';
 import type { Row } from './rows.js';
 import { escapeRegExp } from './test-names.js';
+import type { Outcome, TrialReport, TrialRequest } from './trial.js';
 
-/** A test that is not over by then has failed; `tap` gives each 30 s. */
-const RUN_MS = 60_000;
-const DROP = join(import.meta.dirname, 'drop.js');
+const RUN_TRIALS = join(import.meta.dirname, 'run-trials.js');
 
-/** What came of taking one row's handling away; `red` is as it should be. */
-export interface Trial {
-  readonly row: Row;
-  readonly outcome: 'red' | 'stayed green' | 'is never on the wire' | 'does not exist' | 'fails by itself' | 'runs no test';
-  readonly ms: number;
-}
-
-interface Run {
-  readonly code: number;
-  readonly ran: boolean;
-  readonly dropped: number;
-}
-
-/** Tries rows, some at once: each one's test must pass as it is and fail when its field is not on the wire. */
-export async function mutate(rows: readonly Row[], jobs: number, report: (trial: Trial) => void): Promise<void> {
-  const untouched = new Map<string, Promise<Run>>();
-  const baseline = (test: TestReference): Promise<Run> => {
-    const key = `${test.file}\0${test.name}`;
-    const run = untouched.get(key) ?? runTest(test);
-    untouched.set(key, run);
-    return run;
-  };
-  const waiting = [...rows];
+/** Tries rows, several tests at once: each row's test must pass as it is and fail when the row's field is not on the wire. */
+export async function mutate(rows: readonly Row[], jobs: number, report: (row: Row, outcome: Outcome) => void): Promise<void> {
+  const waiting = [...byTest(rows).values()];
   const worker = async (): Promise<void> => {
-    for (let row = waiting.shift(); row !== undefined; row = waiting.shift()) {
-      const began = performance.now();
-      const outcome = await tryRow(row, baseline);
-      report({ row, outcome, ms: performance.now() - began });
-    }
+    for (let group = waiting.shift(); group !== undefined; group = waiting.shift()) await tryTest(group, report);
   };
   await Promise.all(Array.from({ length: jobs }, worker));
 }
 
-async function tryRow(row: Row, baseline: (test: TestReference) => Promise<Run>): Promise<Trial['outcome']> {
-  const before = await baseline(row.test);
-  if (!before.ran) return 'runs no test';
-  if (before.code !== 0) return 'fails by itself';
-  const without = await runTest(row.test, row.dropped);
-  if (without.code === NOT_APPLIED) return 'does not exist';
-  if (without.dropped === 0) return 'is never on the wire';
-  return without.code === 0 ? 'stayed green' : 'red';
+function byTest(rows: readonly Row[]): Map<string, Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const key = `${row.test.file}\0${row.test.name}`;
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  return groups;
 }
 
-/** Runs one test of a compiled file, and no other of it. */
-function runTest({ file, name }: TestReference, dropped?: string): Promise<Run> {
+/** Rows with the same test. A process that does not survive a trial is followed by another one for the rest. */
+async function tryTest(rows: readonly Row[], report: (row: Row, outcome: Outcome) => void): Promise<void> {
+  let rest = [...rows];
+  while (rest[0] !== undefined) {
+    const tried = new Map<string, Outcome>();
+    const { hopeless, under } = await runTrials(rest[0].test, rest.map(({ dropped }) => dropped), tried);
+    // It ended in the middle of a trial: what was dropped brought it down.
+    if (under !== undefined && !tried.has(under)) tried.set(under, 'red');
+    const outcomeOf = ({ dropped }: Row): Outcome | undefined => hopeless ?? (tried.size === 0 ? 'fails by itself' : tried.get(dropped));
+    for (const row of rest) {
+      const outcome = outcomeOf(row);
+      if (outcome !== undefined) report(row, outcome);
+    }
+    rest = rest.filter((row) => outcomeOf(row) === undefined);
+  }
+}
+
+interface Ended {
+  /** Why nothing could be tried. */
+  readonly hopeless?: Outcome;
+  /** The last trial that began. */
+  readonly under?: string;
+}
+
+async function runTrials({ file, name }: TestReference, dropped: readonly string[], tried: Map<string, Outcome>): Promise<Ended> {
   const [, directory = '', path = ''] = /^([^/]+\/[^/]+)\/(.*)$/.exec(file) ?? [];
-  const options = {
-    cwd: join(CHECKOUT, directory),
-    timeout: RUN_MS,
-    killSignal: 'SIGKILL' as const,
-    maxBuffer: 64 * 1024 * 1024,
+  const cwd = join(CHECKOUT, directory);
+  const request: TrialRequest = { file: join(cwd, `dist/${path}.test.js`), name, dropped };
+  const child = spawn(process.execPath, [RUN_TRIALS], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     env: {
       ...process.env,
-      TAP_GREP: `/^${escapeRegExp(name)}$/`,
+      CRIQUET_TRIALS: JSON.stringify(request),
+      TAP_GREP: `/^(${escapeRegExp(name)}|end of the trial)$/`,
       TAP_FILTER_QUIETLY: '1',
-      ...(dropped === undefined ? {} : { CRIQUET_DROP: dropped }),
+      // Of all trials together; each has its own limit.
+      TAP_TIMEOUT: '0',
     },
-  };
-  const args = [...(dropped === undefined ? [] : ['--import', DROP]), `dist/${path}.test.js`];
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      // Killed by the limit it cannot say how often.
-      const times = error?.killed === true ? 1 : droppedTimes(stderr);
-      resolve({ code, ran: /^(not )?ok \d+ - /m.test(stdout), dropped: times });
-    });
   });
+  const closed = once(child, 'close');
+  let ended: Ended = {};
+  for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
+    const report = JSON.parse(line) as TrialReport;
+    if ('begins' in report) ended = { under: report.begins };
+    else if ('hopeless' in report) ended = { hopeless: report.hopeless };
+    else tried.set(report.dropped, report.outcome);
+  }
+  await closed;
+  return ended;
 }

@@ -50,6 +50,7 @@ test('Version, RuntimeConfig and Status say what the kubelet insists on', async 
 
   t.same(info, {});
   const verbose = (await runtime.status({ verbose: true })).info;
+  t.match(JSON.parse(verbose.config ?? 'null'), { listen: shim.config.listen });
   for (const text of Object.values(verbose)) t.type(JSON.parse(text), 'object');
 });
 
