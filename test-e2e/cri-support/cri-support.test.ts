@@ -22,7 +22,12 @@ message RunRequest {
   WindowsThing windows = 4;
   string old = 5 [deprecated = true];
 }
-message Mount { bool readonly = 1; Mount below = 2; }
+message Mount {
+  enum Mode { PRIVATE = 0; SHARED = 1; }
+  bool readonly = 1;
+  Mount below = 2;
+  Mode mode = 3;
+}
 message WindowsThing { string name = 1; }
 message RunResponse { uint64 size = 1; }
 message StopRequest { repeated Mount mounts = 1; }
@@ -31,6 +36,7 @@ message StopResponse {}
 const there = component('there')('works');
 const FACTS: Facts = {
   calls: { RuntimeService: { Run: honoured('runs', there), Stop: honoured('stops', there) } },
+  enums: { 'Mount.Mode': { values: 2, text: 'both', test: there } },
   messages: {
     RunRequest: {
       pod_id: honoured('the pod', there),
@@ -39,7 +45,7 @@ const FACTS: Facts = {
       windows: ignored('no Windows | here'),
       old: ignored('too old'),
     },
-    Mount: { readonly: honoured('ro', there), below: honoured('deeper', there) },
+    Mount: { readonly: honoured('ro', there), below: honoured('deeper', there), mode: honoured('as it says', there) },
     WindowsThing: windows('name'),
     RunResponse: { size: unset('nobody asks') },
     StopRequest: { mounts: honoured('unmounted', there) },
@@ -81,6 +87,8 @@ t.test('facts that fit have no problems; what is new in the definition, or gone 
   t.same(await problems(await definition(PROTO), FACTS, findTests), []);
   const newer = PROTO.replace('bool readonly = 1;', 'bool readonly = 1; bool noexec = 9;').replace('rpc Stop', 'rpc Pause(StopRequest) returns (StopResponse) {}\n  rpc Stop');
   t.same(await problems(await definition(newer), FACTS, findTests), ['Mount.noexec has no facts', 'RuntimeService.Pause has no facts']);
+  const mode = PROTO.replace('SHARED = 1;', 'SHARED = 1; SLAVE = 2;');
+  t.same(await problems(await definition(mode), FACTS, findTests), ['Mount.Mode has 3 values, the facts know 2']);
   t.match(render(await definition(newer), FACTS), /\| `noexec` \| `bool` \| \*\*gap\*\* \|/);
   const older = PROTO.replace('uint64 size = 1;', '');
   t.same(await problems(await definition(older), FACTS, findTests), ['RunResponse.size has facts and is not in the definition']);
@@ -111,16 +119,18 @@ t.test('the names of tests, as the source has them', async (t) => {
 
 t.test('Markdown: counts, one table a message, bars escaped', async (t) => {
   const text = render(await definition(PROTO), FACTS);
-  t.match(text, '2 calls. 10 fields: 6 honoured, 2 ignored, 1 unset, 1 windows.');
+  t.match(text, '2 calls. 11 fields: 7 honoured, 2 ignored, 1 unset, 1 windows.');
   t.match(text, '| `old` (deprecated) | `string` | ignored | too old |  |');
+  t.match(text, '| `Mount.Mode` | `PRIVATE`, `SHARED` | both |');
   t.match(text, 'no Windows \\| here');
+  t.match(text, '| [there](../packages/shim-server/test/component/there.test.ts): works |');
   t.equal(text.split('#### Mount\n').length, 2);
 });
 
 t.test('a sample is the same for the same seed, and takes only what names a test', async (t) => {
   const rows = testedRows(await definition(PROTO), FACTS);
   t.same(rows.map(({ dropped }) => dropped), [
-    'RuntimeService.Run', 'RunRequest.podId', 'RunRequest.mounts', 'RunRequest.labels', 'Mount.readonly', 'Mount.below', 'RuntimeService.Stop', 'StopRequest.mounts',
+    'RuntimeService.Run', 'RunRequest.podId', 'RunRequest.mounts', 'RunRequest.labels', 'Mount.readonly', 'Mount.below', 'Mount.mode', 'RuntimeService.Stop', 'StopRequest.mounts',
   ]);
   const names = (seed: string) => sampleRows(rows, 3, seed).map(({ name }) => name);
   t.equal(names('a').length, 3);

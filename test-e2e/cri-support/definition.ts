@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { createFileRegistry, fromBinary, type DescField, type DescMessage, type DescService } from '@bufbuild/protobuf';
+import { createFileRegistry, fromBinary, type DescEnum, type DescField, type DescMessage, type DescService } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { CHECKOUT } from './checkout.js';
 
@@ -12,6 +12,12 @@ export interface FieldDefinition {
   readonly key: string;
   readonly type: string;
   readonly deprecated: boolean;
+  readonly enumeration?: EnumDefinition;
+}
+
+export interface EnumDefinition {
+  readonly name: string;
+  readonly values: readonly string[];
 }
 
 export interface MessageDefinition {
@@ -66,7 +72,14 @@ function messageOf(field: DescField): DescMessage | undefined {
 }
 
 function fieldDefinition(field: DescField): FieldDefinition {
-  return { name: field.name, key: field.localName, type: typeName(field), deprecated: field.proto.options?.deprecated === true };
+  const { enum: values } = field;
+  return {
+    name: field.name,
+    key: field.localName,
+    type: typeName(field),
+    deprecated: field.proto.options?.deprecated === true,
+    ...(values && { enumeration: { name: enumName(values), values: values.values.map(({ name }) => name) } }),
+  };
 }
 
 function typeName(field: DescField): string {
@@ -81,7 +94,12 @@ function typeName(field: DescField): string {
 }
 
 function elementName(field: DescField): string {
-  return field.message?.name ?? field.enum?.name ?? SCALARS[field.scalar ?? 0] ?? '?';
+  return field.message?.name ?? (field.enum && enumName(field.enum)) ?? SCALARS[field.scalar ?? 0] ?? '?';
+}
+
+/** `SecurityProfile.ProfileType`: with the messages it stands in, without the package. */
+function enumName({ typeName: full, file }: DescEnum): string {
+  return full.slice(file.proto.package.length + 1);
 }
 
 /** google.protobuf.FieldDescriptorProto.Type, of scalars. */
@@ -89,3 +107,10 @@ const SCALARS: Readonly<Record<number, string>> = {
   1: 'double', 2: 'float', 3: 'int64', 4: 'uint64', 5: 'int32', 6: 'fixed64', 7: 'fixed32', 8: 'bool', 9: 'string',
   12: 'bytes', 13: 'uint32', 15: 'sfixed32', 16: 'sfixed64', 17: 'sint32', 18: 'sint64',
 };
+
+/** The enumerations that fields have, each once. */
+export function enumerations(services: readonly ServiceDefinition[]): EnumDefinition[] {
+  const fields = services.flatMap(({ calls: list }) => list).flatMap(({ messages }) => messages).flatMap((message) => message.fields);
+  const found = new Map(fields.flatMap(({ enumeration }) => (enumeration === undefined ? [] : [[enumeration.name, enumeration] as const])));
+  return [...found.values()];
+}

@@ -1,4 +1,4 @@
-import type { ServiceDefinition } from './definition.js';
+import { enumerations, type ServiceDefinition } from './definition.js';
 import type { Fact, Facts, TestReference } from './facts.js';
 import { hasTest, type TestNames } from './test-names.js';
 
@@ -21,12 +21,26 @@ export async function problems(services: readonly ServiceDefinition[], facts: Fa
     if (fact === undefined) found.push(`${name} has no facts`);
     else found.push(...(await factProblems(name, fact, findTests)));
   }
+  found.push(...(await enumProblems(services, facts, findTests)));
   for (const [owner, members] of [...Object.entries(facts.calls), ...Object.entries(facts.messages)]) {
     for (const member of Object.keys(members)) {
       if (!expected.has(`${owner}.${member}`)) found.push(`${owner}.${member} has facts and is not in the definition`);
     }
   }
   return found;
+}
+
+async function enumProblems(services: readonly ServiceDefinition[], facts: Facts, findTests: FindTests): Promise<string[]> {
+  const found: string[] = [];
+  const defined = enumerations(services);
+  for (const { name, values } of defined) {
+    const fact = facts.enums[name];
+    if (fact === undefined) found.push(`${name} has no facts`);
+    else if (fact.values !== values.length) found.push(`${name} has ${values.length} values, the facts know ${fact.values}`);
+    if (fact !== undefined) found.push(...(await testProblems(name, fact.test, findTests)));
+  }
+  const gone = Object.keys(facts.enums).filter((name) => !defined.some((one) => one.name === name));
+  return [...found, ...gone.map((name) => `${name} has facts and is not in the definition`)];
 }
 
 async function factProblems(name: string, fact: Fact, findTests: FindTests): Promise<string[]> {

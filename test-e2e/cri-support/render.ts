@@ -1,6 +1,9 @@
 import { posix } from 'node:path';
-import type { CallDefinition, MessageDefinition, ServiceDefinition } from './definition.js';
+import { enumerations, type CallDefinition, type MessageDefinition, type ServiceDefinition } from './definition.js';
 import type { Fact, Facts, Status } from './facts.js';
+
+/** More values than that are counted instead. */
+const MOST_LISTED = 10;
 
 const HEAD = `# What criquet does with CRI
 
@@ -20,7 +23,7 @@ export function render(services: readonly ServiceDefinition[], facts: Facts): st
   const sections = services.map((service) =>
     [`## ${service.name}`, ...service.calls.map((call) => renderCall(service.name, call, facts))].join('\n\n'),
   );
-  return [HEAD, summary(services, facts), ...sections].join('\n').replace(/\n{3,}/g, '\n\n') + '\n';
+  return [HEAD, summary(services, facts), ...sections, renderEnums(services, facts)].join('\n').replace(/\n{3,}/g, '\n\n') + '\n';
 }
 
 function summary(services: readonly ServiceDefinition[], facts: Facts): string {
@@ -50,8 +53,17 @@ function renderMessage({ name, fields }: MessageDefinition, facts: Facts): strin
   return [`#### ${name}`, '', '| field | type | status | what criquet does, or why not | test |', '|---|---|---|---|---|', ...rows].join('\n');
 }
 
-function renderTest({ test }: Fact): string {
-  return test === undefined ? '' : `\`${posix.basename(test.file)}\`: ${test.name}`;
+function renderEnums(services: readonly ServiceDefinition[], facts: Facts): string {
+  const rows = enumerations(services).map(({ name, values }) => {
+    const fact = facts.enums[name];
+    const listed = values.length > MOST_LISTED ? `${values.length} values` : values.map((value) => `\`${value}\``).join(', ');
+    return `| ${[`\`${name}\``, listed, fact?.text ?? '**gap**', fact === undefined ? '' : renderTest(fact)].map(cell).join(' | ')} |`;
+  });
+  return ['', '## Enumerations', '', '| enumeration | values | what criquet does | test |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function renderTest({ test }: Pick<Fact, 'test'>): string {
+  return test === undefined ? '' : `[${posix.basename(test.file)}](../${test.file}.test.ts): ${test.name}`;
 }
 
 function cell(text: string): string {

@@ -6,6 +6,7 @@ const pods = component('pod-life');
 const updates = component('update-resources');
 const stop = component('stop');
 
+const OWN_POD = make('CreateContainer: the pod is the one that is named, and its configuration is the one it was made with');
 const PROCESS = make('CreateContainer: the process: command, arguments, directory, environment, terminal');
 const SHOWN = make('CreateContainer: metadata, labels, annotations, image and log path come back in status and list');
 const MOUNTS = make('CreateContainer: mounts: source, destination, read-only, propagation, options');
@@ -27,9 +28,9 @@ const UPDATE_ANNOTATIONS = updates('annotations reach the runtime; unknown conta
 /** A container: how it is made, started, stopped, shown and changed. */
 export const CONTAINER = {
   CreateContainerRequest: {
-    pod_sandbox_id: honoured('a ready pod', make('CreateContainer: the pod is the one that is named, and its configuration is the one it was made with')),
+    pod_sandbox_id: honoured('a ready pod', OWN_POD),
     config: honoured('the container', PROCESS),
-    sandbox_config: ignored('what RunPodSandbox was given counts: it cannot differ, and the pod was made by it'),
+    sandbox_config: ignored('what RunPodSandbox was given counts: the pod was made by it', OWN_POD),
   },
   CreateContainerResponse: { container_id: honoured('64 hex digits', ROUND) },
   ContainerConfig: {
@@ -61,7 +62,7 @@ export const CONTAINER = {
   },
   Mount: {
     container_path: honoured('not the root', MOUNTS),
-    host_path: honoured('links are followed, a missing one becomes a directory', MOUNTS),
+    host_path: honoured('links are followed; a missing one becomes a directory, as with containerd\'s plugin', MOUNTS),
     readonly: honoured('ro', MOUNTS),
     propagation: honoured('checked against the source: bidirectional needs a shared one', MOUNTS),
     mount_options: honoured('noexec, nodev, nosuid', MOUNTS),

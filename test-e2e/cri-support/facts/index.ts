@@ -1,6 +1,7 @@
 import type { Facts } from '../facts.js';
 import { CALLS } from './calls.js';
 import { CONTAINER } from './container.js';
+import { ENUMS } from './enums.js';
 import { EVENTS_AND_METRICS } from './events-and-metrics.js';
 import { IMAGE } from './image.js';
 import { POD_SANDBOX } from './pod-sandbox.js';
@@ -13,5 +14,6 @@ import { WINDOWS } from './windows.js';
 /** Everything that is known; a message stands in one file. */
 export const FACTS: Facts = {
   calls: CALLS,
+  enums: ENUMS,
   messages: { ...RUNTIME, ...POD_SANDBOX, ...CONTAINER, ...SECURITY, ...STREAMING, ...STATS, ...EVENTS_AND_METRICS, ...IMAGE, ...WINDOWS },
 };

@@ -7,6 +7,10 @@ const events = component('container-events');
 const NAMES = make('RunPodSandbox: metadata, labels, annotations and handler come back in status and list, and CNI is told the names');
 const PAUSE = make('RunPodSandbox: host name, cgroup parent, sysctls and resources reach the pause process');
 const LOGS_AND_DNS = make('RunPodSandbox: the log directory is where containers log, and the DNS configuration what they resolve by');
+const NAMESPACES = make('RunPodSandbox: namespaces by mode, and the status tells them');
+const IDENTITY = make('RunPodSandbox: user, groups and SELinux options of the pause process');
+const SECCOMP = make('RunPodSandbox: the seccomp profile of the pause process; seccomp_profile_path counts where seccomp is absent');
+const NOT_TAKEN = make('RunPodSandbox: what the pause process does not take: a writable root, AppArmor, a groups policy');
 const STOP = make('StopPodSandbox and RemovePodSandbox act on the pod that is named');
 const ROUND = life('a pod from RunPodSandbox to RemovePodSandbox');
 const FILTERS = life('ListPodSandbox and ListContainers: every filter, alone and together');
@@ -53,7 +57,7 @@ export const POD_SANDBOX = {
   },
   LinuxPodSandboxConfig: {
     cgroup_parent: honoured('parent of all cgroups of the pod; it must be of the handler\'s cgroup driver', PAUSE),
-    security_context: honoured('see LinuxSandboxSecurityContext', make('RunPodSandbox: user, groups and SELinux options of the pause process')),
+    security_context: honoured('see LinuxSandboxSecurityContext', IDENTITY),
     sysctls: honoured('set in the pod\'s namespaces; one that is not the pod\'s own is InvalidArgument', PAUSE),
     overhead: honoured('kept and shown in the verbose status; the kubelet applies it to the pod\'s cgroup', PAUSE),
     resources: honoured('annotations of the pause process, for runtimes that size a machine by them; the kubelet applies them to the pod\'s cgroup', PAUSE),
@@ -76,7 +80,7 @@ export const POD_SANDBOX = {
     state: honoured('NOTREADY when the pause process has ended, whatever ended it', ROUND),
     created_at: honoured('nanoseconds', ROUND),
     network: honoured('the addresses of eth0', ROUND),
-    linux: honoured('the namespaces', make('RunPodSandbox: namespaces by mode, and the status tells them')),
+    linux: honoured('the namespaces', NAMESPACES),
     labels: honoured('as they were given', NAMES),
     annotations: honoured('as they were given', NAMES),
     runtime_handler: honoured('as it was asked for', NAMES),
@@ -86,8 +90,8 @@ export const POD_SANDBOX = {
     additional_ips: honoured('the further ones', ROUND),
   },
   PodIP: { ip: honoured('an address without its prefix length', ROUND) },
-  LinuxPodSandboxStatus: { namespaces: honoured('see Namespace', make('RunPodSandbox: namespaces by mode, and the status tells them')) },
-  Namespace: { options: honoured('as they were asked for', make('RunPodSandbox: namespaces by mode, and the status tells them')) },
+  LinuxPodSandboxStatus: { namespaces: honoured('see Namespace', NAMESPACES) },
+  Namespace: { options: honoured('as they were asked for', NAMESPACES) },
   ListPodSandboxRequest: { filter: honoured('all conditions together', FILTERS) },
   ListPodSandboxResponse: { items: honoured('in the order of creation', FILTERS) },
   PodSandboxFilter: {
@@ -113,16 +117,16 @@ export const POD_SANDBOX = {
     resources: honoured('replaces the pod\'s in its record', UPDATE),
   },
   LinuxSandboxSecurityContext: {
-    namespace_options: honoured('see NamespaceOption', make('RunPodSandbox: namespaces by mode, and the status tells them')),
-    selinux_options: honoured('labels of the pause process, and of containers without their own', make('RunPodSandbox: user, groups and SELinux options of the pause process')),
-    run_as_user: honoured('of the pause process', make('RunPodSandbox: user, groups and SELinux options of the pause process')),
-    run_as_group: honoured('of the pause process; needs run_as_user', make('RunPodSandbox: user, groups and SELinux options of the pause process')),
-    readonly_rootfs: ignored('the root of the pause process is always read-only'),
-    supplemental_groups: honoured('of the pause process', make('RunPodSandbox: user, groups and SELinux options of the pause process')),
-    supplemental_groups_policy: ignored('the pause process has numbers only and no /etc/group, so that Merge and Strict are the same'),
+    namespace_options: honoured('see NamespaceOption', NAMESPACES),
+    selinux_options: honoured('labels of the pause process, and of containers without their own', IDENTITY),
+    run_as_user: honoured('of the pause process', IDENTITY),
+    run_as_group: honoured('of the pause process; needs run_as_user', IDENTITY),
+    readonly_rootfs: ignored('the root of the pause process is always read-only', NOT_TAKEN),
+    supplemental_groups: honoured('of the pause process', IDENTITY),
+    supplemental_groups_policy: ignored('the pause process has numbers only and no /etc/group, so that Merge and Strict are the same', NOT_TAKEN),
     privileged: honoured('no seccomp for the pause process, writable sysfs; privileged containers need it', make('RunPodSandbox: a privileged pod is unconfined, and its sysfs can be written to')),
-    seccomp: honoured('filter of the pause process', make('RunPodSandbox: the seccomp profile of the pause process; seccomp_profile_path counts where seccomp is absent')),
-    apparmor: ignored('the pause process runs the daemon\'s own program of 200 bytes without capabilities; containers have their own field'),
-    seccomp_profile_path: honoured('counts where `seccomp` is absent', make('RunPodSandbox: the seccomp profile of the pause process; seccomp_profile_path counts where seccomp is absent')),
+    seccomp: honoured('filter of the pause process', SECCOMP),
+    apparmor: ignored('the pause process runs the daemon\'s own program of 200 bytes without capabilities; containers have their own field', NOT_TAKEN),
+    seccomp_profile_path: honoured('counts where `seccomp` is absent', SECCOMP),
   },
 } satisfies MessageFacts;

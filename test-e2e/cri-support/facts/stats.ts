@@ -103,7 +103,7 @@ export const STATS = {
   NetworkUsage: {
     timestamp: honoured('when it was read', POD),
     default_interface: honoured('eth0', POD),
-    interfaces: honoured('all but loopback', POD),
+    interfaces: honoured('all but loopback; eth0 too, as with containerd\'s plugin: the kubelet\'s summary takes them as they are', POD),
   },
   NetworkInterfaceUsage: {
     name: honoured('inside the pod', POD),

@@ -1,0 +1,18 @@
+import { component, type EnumFact } from '../facts.js';
+
+const make = component('create-container');
+const pods = component('pod-life');
+
+export const ENUMS: Readonly<Record<string, EnumFact>> = {
+  Protocol: { values: 3, text: 'all, by CNI\'s names', test: pods('what CNI is told: args, port mappings, bandwidth, DNS, by the capabilities a plugin names') },
+  MountPropagation: { values: 3, text: 'all; another one is InvalidArgument', test: make('CreateContainer: mounts: source, destination, read-only, propagation, options') },
+  NamespaceMode: { values: 4, text: 'all, where each namespace has them; TARGET for PID', test: make('CreateContainer: PID namespace of the pod, of its own, of the node; IPC and network as the pod has them') },
+  SupplementalGroupsPolicy: { values: 2, text: 'both', test: make('CreateContainer: user, group and supplemental groups, by number and by name, Merge and Strict') },
+  'SecurityProfile.ProfileType': { values: 3, text: 'all', test: make('CreateContainer: seccomp; seccomp_profile_path counts where seccomp is absent') },
+  PodSandboxState: { values: 2, text: 'both', test: pods('a pod from RunPodSandbox to RemovePodSandbox') },
+  ContainerState: { values: 4, text: 'CONTAINER_UNKNOWN is never told: a container whose runtime lost it has exited with reason Unknown', test: component('recovery')('L2 the shim of a container was killed while the daemon was away: exit code 255, Unknown') },
+  Signal: { values: 66, text: 'all, SIGRTMIN+n and SIGRTMAX-n too', test: component('stop')('L9 stop signal: CRI SIGQUIT, image SIGUSR1: signal 3, also when the image is gone') },
+  ContainerEventType: { values: 4, text: 'all', test: component('container-events')('T3: created, started, stopped, deleted in order, each with a status at least as new') },
+  MetricType: { values: 2, text: 'both', test: component('metrics')('metrics of a pod and its container') },
+  CgroupDriver: { values: 2, text: 'both', test: component('server')('Version, RuntimeConfig and Status say what the kubelet insists on') },
+};
