@@ -5,6 +5,7 @@ const streaming = component('streaming');
 
 const SYNC = execSync('output of both streams, exit code, and nothing left');
 const EXEC = streaming('exec over SPDY v4.channel.k8s.io: streams, half-close of stdin, exit code');
+const STREAMS_ASKED = streaming('Exec: a stream that was not asked for carries nothing');
 const TERMINAL = streaming('a terminal: the first size is there when the command starts, later ones follow');
 const ATTACH = streaming('S6 attach: several clients see the output beside the log; stdin_once closes the input and output runs to the exit');
 const FORWARD = streaming('port-forward over SPDY: half-close both ways, many at once, a port where nobody listens');
@@ -26,8 +27,8 @@ export const STREAMING = {
     cmd: honoured('not empty', streaming('Exec runs the command that was asked for')),
     tty: honoured('a terminal with resize; not together with stderr', TERMINAL),
     stdin: honoured('a client may send input', EXEC),
-    stdout: honoured('a client gets the output', EXEC),
-    stderr: honoured('a client gets the errors', EXEC),
+    stdout: honoured('a client gets the output', STREAMS_ASKED),
+    stderr: honoured('a client gets the errors', STREAMS_ASKED),
   },
   ExecResponse: { url: honoured('good once and for a minute', EXEC) },
   AttachRequest: {

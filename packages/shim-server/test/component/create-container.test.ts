@@ -87,7 +87,7 @@ test('CreateContainer: devices: path on the node, path inside, permissions', asy
   await symlink('/dev/zero', link);
   const { linux } = await pod.container({ devices: [{ hostPath: link, containerPath: '/dev/nothing', permissions: 'r' }] });
   t.match(linux?.devices, [{ path: '/dev/nothing', type: 'c', major: 1, minor: 5 }]);
-  t.match(linux?.resources?.devices?.at(-1), { allow: true, type: 'c', major: 1, minor: 5, access: 'r' });
+  t.same(linux?.resources?.devices?.at(-1), { allow: true, type: 'c', major: 1, minor: 5, access: 'r' });
 });
 
 test('CreateContainer: resources, each in its place of the spec', async (t) => {
