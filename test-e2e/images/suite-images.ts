@@ -130,6 +130,21 @@ const critestImages: readonly ImageDefinition[] = [
   },
 ];
 
+/** What a volume begins with, and links that would lead to the node. */
+const volumeContent: LayerDefinition = {
+  name: 'volume-content',
+  async layOut(root) {
+    await root.file('data/seed', 'from the image\n', 0o640);
+    await root.file('data/script', '#!/bin/sh\necho it runs\n', 0o4755);
+    await root.directory('data/shared', 0o1777);
+    await root.symlink('data/link', 'seed');
+    await root.symlink('leads-out', '../../../../../../../../../etc');
+    await root.file('etc/criquet/inside', 'of the image\n');
+    await root.symlink('absolute', '/data');
+    await root.symlink('to-the-node', '/proc/1/root');
+  },
+};
+
 /** Images for the suites of this project: each has one property that a test needs. */
 const ownImages: readonly ImageDefinition[] = [
   { references: ['criquet-e2e/no-command:1'], layers: [busybox], config: { Env: [PATH] } },
@@ -155,6 +170,12 @@ const ownImages: readonly ImageDefinition[] = [
     },
     form: 'manifest',
   },
+  {
+    references: ['criquet-e2e/volumes:1'],
+    layers: [busybox, volumeContent],
+    config: { ...SHELL, Volumes: { '/data': {}, '/not/in/the/image': {}, '/leads-out/criquet': {} } },
+  },
+  { references: ['criquet-e2e/single-layer:1'], layers: [volumeContent], config: {} },
 ];
 
 /** Every image of the end-to-end suites. */

@@ -73,7 +73,12 @@ const steps: [name: string, call: (c: Containerd) => Promise<unknown>, expected:
   ['image update', async (c) => (await c.images.update({ name: 'i', target, labels: { b: '2' } }, ['labels.b'])).labels, { a: '1', b: '2' }],
   ['image delete', (c) => c.images.delete('i', { sync: true }), undefined],
   ['image delete again', (c) => c.images.delete('i'), NOT_FOUND],
+  ['views that a container names, and one that nobody does', (c) => viewsOf(c), undefined],
   ['lease delete', (c) => c.leases.delete('l', { sync: true }), undefined],
+  ['what a container names by label stays', async (c) => (await collect(c.snapshots.list(sn))).map(({ name }) => name).sort(), ['named-0', 'named-1']],
+  ['the container goes', (c) => c.containers.delete('names'), undefined],
+  ['and a collection comes', async (c) => collectNow(c), undefined],
+  ['what it named is gone', async (c) => (await collect(c.snapshots.list(sn))).length, 0],
   ['what it held is gone: blob', (c) => c.content.info(hello.digest), NOT_FOUND],
   ['what it held is gone: snapshot', (c) => c.snapshots.stat(sn, 'base'), NOT_FOUND],
   ['lease delete again', (c) => c.leases.delete('l'), NOT_FOUND],
@@ -84,6 +89,18 @@ const steps: [name: string, call: (c: Containerd) => Promise<unknown>, expected:
   ['namespace again', (c) => c.namespaces.create('n'), ALREADY_EXISTS],
   ['namespace delete', (c) => c.namespaces.delete('n'), undefined],
 ];
+
+/** The label of a container may have a name behind the snapshotter's, so that it can name several snapshots. */
+async function viewsOf(c: Containerd): Promise<void> {
+  const label = (index: number) => `containerd.io/gc.ref.snapshot.${sn}/image-${index}`;
+  await c.containers.create({ id: 'names', ...record, labels: { [label(0)]: 'named-0', [label(1)]: 'named-1' } });
+  for (const key of ['named-0', 'named-1', 'unnamed']) await c.snapshots.view(sn, key, '');
+}
+
+async function collectNow(c: Containerd): Promise<void> {
+  await c.leases.create({ id: 'collect' });
+  await c.leases.delete('collect', { sync: true });
+}
 
 async function runSteps(t: Test, client: Containerd): Promise<void> {
   for (const [name, call, expected] of steps) {

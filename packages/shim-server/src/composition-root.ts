@@ -11,6 +11,8 @@ import { layOutPauseRoot } from './pause/pause-root.js';
 import { cgroupDriver } from './runtime/cgroup-driver.js';
 import { hasMountSetattr } from './runtime/mount-setattr.js';
 import { RuntimeHandlers } from './runtime/runtime-handlers.js';
+import { relabel } from './runtime/relabel.js';
+import { kernelXattrs, type Xattrs } from './runtime/xattrs.js';
 import { PortForwardStream } from './sandbox/port-forward-stream.js';
 import { readNodeFacts, type NodeFacts } from './spec/index.js';
 import { containerCodec } from './state/container-record.js';
@@ -29,6 +31,7 @@ export interface Replacements {
   /** What of the node differs from the machine the test runs on. */
   readonly nodeFacts?: Partial<NodeFacts>;
   readonly nodeRoots?: NodeRoots;
+  readonly xattrs?: Xattrs;
 }
 
 export interface Foundation {
@@ -52,6 +55,8 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.Containerd, { useValue: containerd });
   root.register(Token.ContainerdReport, { useValue: report });
   root.register(Token.Layout, { useValue: layout });
+  const xattrs = replacements.xattrs ?? kernelXattrs;
+  root.register(Token.Xattrs, { useValue: xattrs });
   root.register(Token.Failpoints, { useValue: replacements.failpoints ?? noFailpoints });
   const found = await readNodeFacts({ cgroupDriver: await cgroupDriver(config), mountSetattr: hasMountSetattr() });
   const node = { ...found, ...replacements.nodeFacts };
@@ -59,6 +64,7 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(RuntimeHandlers, { useValue: await RuntimeHandlers.load(config, node, containerd, logger) });
   root.register(Token.NodeRoots, { useValue: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' } });
   const pauseRoot = await layOutPauseRoot(layout);
+  if (node.selinuxContexts !== undefined) await relabel(pauseRoot, node.selinuxContexts.readOnlyFile, xattrs);
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
   root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });

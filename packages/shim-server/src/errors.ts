@@ -1,18 +1,28 @@
 import { status } from '@grpc/grpc-js';
 
+/** The words that CRI's clients look for at the very beginning of a message (k8s.io/cri-api `pkg/errors`). */
+export type CriReason = 'RegistryUnavailable' | 'SignatureValidationFailed' | 'RROUnsupported' | 'ImageVolumeMountFailed';
+
+export interface ShimErrorOptions extends ErrorOptions {
+  readonly reason?: CriReason | undefined;
+}
+
 /**
  * An error of the shim's own: the gRPC status the caller gets, and a message that names the field or step.
  * Errors of containerd and CNI keep their own types and become a status in `grpc/status.ts`.
  */
 export class ShimError extends Error {
   override readonly name = 'ShimError';
+  /** Stands before everything else that the caller is told, the step's name too. */
+  readonly reason: CriReason | undefined;
 
   constructor(
     readonly code: status,
     message: string,
-    options?: ErrorOptions,
+    options: ShimErrorOptions = {},
   ) {
     super(message, options);
+    this.reason = options.reason;
   }
 }
 

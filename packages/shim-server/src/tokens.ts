@@ -3,6 +3,7 @@ import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { CriquetConfig } from './config/index.js';
+import type { Xattrs } from './runtime/xattrs.js';
 import type { NodeFacts } from './spec/index.js';
 import type { ContainerRecord } from './state/container-record.js';
 import type { RecordStore } from './state/record-store.js';
@@ -35,6 +36,7 @@ export const Token = {
   Layout: token<Layout>('Layout'),
   Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
   Containers: token<RecordStore<ContainerRecord>>('Containers'),
+  Xattrs: token<Xattrs>('Xattrs'),
   Failpoints: token<Failpoints>('Failpoints'),
   StreamServer: token<StreamServer>('StreamServer'),
   /** Path of the laid-out root of the built-in pause. */

@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import type { NamespaceState } from './namespace-state.js';
 
 const REF_CONTENT = /^containerd\.io\/gc\.ref\.content(\..*)?$/;
-const REF_SNAPSHOT = /^containerd\.io\/gc\.ref\.snapshot\.(.+)$/;
+const REF_SNAPSHOT = /^containerd\.io\/gc\.ref\.snapshot\.([^/]+)(?:\/.*)?$/;
 const ROOT = 'containerd.io/gc.root';
 
 /**
  * containerd's garbage collection of one namespace: what images, leases and containers do not lead to goes, unless it is
- * labelled as a root. Content leads on by its `gc.ref` labels, a snapshot to its parent.
+ * labelled as a root. Content and containers lead on by their `gc.ref` labels, a snapshot to its parent.
  */
 export function collectGarbage(state: NamespaceState): void {
   const seen = new Set<string>();
@@ -15,20 +15,25 @@ export function collectGarbage(state: NamespaceState): void {
     if (seen.has(node)) return;
     seen.add(node);
     const [kind = '', first = '', second = ''] = node.split('\n');
-    if (kind === 'content') {
-      for (const [label, value] of Object.entries(state.blobs.get(first)?.info.labels ?? {})) {
-        const snapshotter = REF_SNAPSHOT.exec(label)?.[1];
-        if (snapshotter !== undefined) mark(snapshotNode(snapshotter, value));
-        else if (REF_CONTENT.test(label)) mark(contentNode(value));
-      }
-    } else if (kind === 'snapshot') {
+    if (kind === 'content') markReferences(state.blobs.get(first)?.info.labels ?? {});
+    else if (kind === 'snapshot') {
       const parent = state.snapshots.get(first)?.get(second)?.info.parent ?? '';
       if (parent !== '') mark(snapshotNode(first, parent));
     }
   };
+  const markReferences = (labels: Readonly<Record<string, string>>): void => {
+    for (const [label, value] of Object.entries(labels)) {
+      const snapshotter = REF_SNAPSHOT.exec(label)?.[1];
+      if (snapshotter !== undefined) mark(snapshotNode(snapshotter, value));
+      else if (REF_CONTENT.test(label)) mark(contentNode(value));
+    }
+  };
 
   for (const { target } of state.images.values()) mark(contentNode(target?.digest ?? ''));
-  for (const { snapshotter, snapshotKey } of state.containers.values()) mark(snapshotNode(snapshotter, snapshotKey));
+  for (const { snapshotter, snapshotKey, labels } of state.containers.values()) {
+    mark(snapshotNode(snapshotter, snapshotKey));
+    markReferences(labels);
+  }
   for (const { resources } of state.leases.values()) {
     for (const { id, type } of resources) {
       if (type === 'content') mark(contentNode(id));

@@ -28,7 +28,7 @@ export class SnapshotStore {
     if (parentSnapshot !== undefined && parentSnapshot.info.kind !== Kind.COMMITTED) throw invalidArgument(`parent snapshot ${parent} is not committed`);
     const dir = join(this.dir, String(++this.counter));
     mkdirSync(dir, { recursive: true });
-    if (parentSnapshot !== undefined) cpSync(parentSnapshot.dir, dir, { recursive: true });
+    if (parentSnapshot !== undefined) cpSync(parentSnapshot.dir, dir, { recursive: true, verbatimSymlinks: true });
     const time = now();
     const info: Info = { name: key, parent, kind, createdAt: time, updatedAt: time, labels: storedLabels(labels) };
     const snapshot = { info, dir };

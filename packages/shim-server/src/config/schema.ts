@@ -154,6 +154,11 @@ export const configSchema = z.strictObject({
       ),
       stop_timeout: key(duration, '2m', 'How long to wait for the exit of a container after SIGKILL before the stop fails.'),
       shm_size: key(byteSize(4096, 2 ** 40, 'from 4Ki to 1024Gi'), '64Mi', "Size of a pod's /dev/shm."),
+      ignore_image_defined_volumes: key(
+        flag,
+        false,
+        "Whether the volumes that an image declares (VOLUME) are left out; its own root file system is then written to. Otherwise each is a directory below root_dir that begins as a copy of the image's.",
+      ),
       exec_sync_output_limit: key(
         byteSize(1024, 16 * 2 ** 20 - 65536, 'from 1Ki to 16Mi less 64Ki (the kubelet refuses a reply of 16Mi)'),
         '15Mi',

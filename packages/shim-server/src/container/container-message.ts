@@ -1,4 +1,4 @@
-import { ContainerState, type Container, type ContainerStatus, type ImageSpec } from '@criquet/cri-api';
+import { ContainerState, type Container, type ContainerStatus, type ImageSpec, type Mount } from '@criquet/cri-api';
 import type { ContainerRecord } from '../state/container-record.js';
 import { criSignal } from './stop-signal.js';
 
@@ -34,7 +34,7 @@ export function containerMessage(container: ContainerRecord): Container {
 
 /** CRI ContainerStatus. */
 export function containerStatus(container: ContainerRecord, image: ImageSpec | undefined): ContainerStatus {
-  const { metadata, labels, annotations, mounts, linux } = container.config;
+  const { metadata, labels, annotations, linux } = container.config;
   const { exit, user } = container;
   return {
     id: container.id,
@@ -51,7 +51,7 @@ export function containerStatus(container: ContainerRecord, image: ImageSpec | u
     message: exit?.message ?? '',
     labels,
     annotations,
-    mounts,
+    mounts: statusMounts(container),
     logPath: container.logPath,
     resources: linux?.resources === undefined ? undefined : { linux: linux.resources, windows: undefined },
     user:
@@ -66,4 +66,12 @@ export function containerStatus(container: ContainerRecord, image: ImageSpec | u
           },
     stopSignal: criSignal(container.stopSignal),
   };
+}
+
+/** As they were asked for; an image also with its id, as PullImage gave it. */
+function statusMounts({ config, imageVolumes = [] }: ContainerRecord): Mount[] {
+  return config.mounts.map((mount, index) => {
+    const imageRef = imageVolumes.find((volume) => volume.index === index)?.imageId;
+    return mount.image === undefined || imageRef === undefined ? mount : { ...mount, image: { ...mount.image, imageRef } };
+  });
 }

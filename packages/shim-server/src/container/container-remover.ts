@@ -9,6 +9,8 @@ import { Token, type Containers } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerStopper } from './container-stopper.js';
+import { DeclaredVolumes } from './declared-volumes.js';
+import { ImageVolumes } from './image-volumes.js';
 import { ContainerWatch } from './container-watch.js';
 
 /** Removes containers, ending what runs first. Every part succeeds when it is done already; the record goes last. */
@@ -22,6 +24,8 @@ export class ContainerRemover {
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
+    @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -46,6 +50,8 @@ export class ContainerRemover {
     await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
     await inStep('remove the FIFOs', () => this.io.close(containerId));
     await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
+    await inStep('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
+    await inStep('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
     await inStep('remove the container record', () => this.containers.remove(containerId));
     return true;
   }

@@ -4,6 +4,7 @@ import type { Containerd, RuntimeSpec } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
+import type { HandlerFeatures } from '../runtime/handler-features.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import {
   buildContainerSpec,
@@ -20,6 +21,16 @@ import { Token, type Containers } from '../tokens.js';
 
 /** How long the node may take to say what the mounts' sources are. */
 const MOUNT_SOURCES_MS = 120_000;
+
+/** What the container gets that is not in its configuration alone. */
+export interface ContainerSurroundings {
+  readonly image: IndexedImage;
+  readonly features: HandlerFeatures;
+  /** Where images are that are volumes, by their place among the mounts. */
+  readonly imageVolumes: ReadonlyMap<number, string>;
+  /** The volumes that the image declares. */
+  readonly volumes: readonly { readonly containerPath: string; readonly hostPath: string }[];
+}
 
 /** Makes runtime specs: first what has to be looked up on the node, then the spec itself, once the user is known. */
 @scoped(Lifecycle.ContainerScoped)
@@ -39,11 +50,15 @@ export class ContainerSpecs {
     containerId: string,
     sandbox: SandboxRecord,
     config: ContainerConfig,
-    image: IndexedImage,
+    { image, features, imageVolumes, volumes }: ContainerSurroundings,
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
     const securityContext = config.linux?.securityContext;
     const [mounts, devices, seccomp, apparmorProfile, targetPid] = await Promise.all([
-      prepareMounts(config.mounts, { signal: AbortSignal.timeout(MOUNT_SOURCES_MS) }),
+      prepareMounts(config.mounts, {
+        imageVolumes,
+        recursiveReadOnly: features.recursiveReadOnlyMounts,
+        signal: AbortSignal.timeout(MOUNT_SOURCES_MS),
+      }),
       resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false }),
       resolveSeccomp({ securityContext, node: this.node }),
       resolveAppArmor({ securityContext, node: this.node }),
@@ -63,6 +78,8 @@ export class ContainerSpecs {
         node: this.node,
         files: this.files.paths(sandbox.id, sandbox.config),
         mounts,
+        volumes,
+        selinuxLevel: sandbox.selinuxLevel,
         devices,
         seccomp,
         apparmorProfile,

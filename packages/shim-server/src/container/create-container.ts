@@ -1,4 +1,4 @@
-import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
+import { NamespaceMode, type CreateContainerRequest, type CreateContainerResponse, type ContainerConfig } from '@criquet/cri-api';
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -13,7 +13,7 @@ import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { ContainerSpecs } from './container-specs.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
-import { containerName, type ContainerRecord } from '../state/container-record.js';
+import { containerName, type ContainerRecord, type ContainerVolumes } from '../state/container-record.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
 import { newObjectId } from '../state/object-id.js';
 import { recordLabels } from '../state/record-labels.js';
@@ -23,10 +23,19 @@ import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerRemover } from './container-remover.js';
+import { DeclaredVolumes } from './declared-volumes.js';
+import { ImageVolumes } from './image-volumes.js';
+import { MountLabels } from './mount-labels.js';
 import { ImageUsers } from './image-users.js';
 import { stopSignalNumber } from './stop-signal.js';
 import { validateContainerConfig } from './validate-container-config.js';
 import { userRequest, type ResolvedUser } from '../spec/index.js';
+
+/** What is known when nothing is wrong with a configuration. */
+interface CheckedConfig extends Required<ContainerVolumes> {
+  /** The spec for a user; without one, for root. */
+  readonly specFor: (user: ResolvedUser | undefined) => RuntimeSpec;
+}
 
 /** CRI CreateContainer: the record, the container's own layer over its image, and the runtime spec. */
 @scoped(Lifecycle.ContainerScoped)
@@ -44,6 +53,9 @@ export class CreateContainer {
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
+    @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
+    @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
+    @inject(MountLabels) private readonly mountLabels: MountLabels,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
   ) {}
 
@@ -100,14 +112,16 @@ export class CreateContainer {
     const { snapshotter } = this.config.containerd;
     const image = this.requireImage(config);
     const wantedUser = userRequest(config, image.config.config ?? {});
-    const specFor = await steps.do('check the configuration', () => this.specs.prepare(id, sandbox, config, image));
+    const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image));
+    const { specFor, imageVolumes, declaredVolumes } = checked;
     const known = this.users.known(image.chainId, wantedUser);
-    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, specFor, known));
+    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, checked, known));
+    const label = record.mountLabel;
     try {
       await steps.do('write the record', async () => {
         rollback.add('remove the record', () => this.containers.remove(id));
         await this.containers.insert(record, {
-          labels: recordLabels('container', config.labels),
+          labels: { ...recordLabels('container', config.labels), ...this.imageVolumes.recordLabels(imageVolumes) },
           image: image.name,
           runtime: this.handlers.require(sandbox.runtimeHandler).runtime,
           spec: encodeSpec(spec),
@@ -116,16 +130,27 @@ export class CreateContainer {
         });
         this.readySandbox(sandbox.id);
       });
+      await steps.do('mount the image volumes', async () => {
+        rollback.add('remove the image volumes', () => this.imageVolumes.remove(id, imageVolumes));
+        await this.imageVolumes.mount(id, imageVolumes, config.mounts, { label, userns: usernsOf(sandbox) });
+      });
+      await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
         return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
       });
+      await steps.do('fill the volumes of the image', async () => {
+        rollback.add('remove the volumes of the image', () => this.declaredVolumes.remove(id));
+        await this.declaredVolumes.create(id, declaredVolumes, mounts);
+        const paths = this.declaredVolumes.hostPaths(id, declaredVolumes).map(({ hostPath }) => hostPath);
+        await this.mountLabels.label(paths, label);
+      });
       const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
-      if (known === undefined) {
+      if (known === undefined || record.user === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
         await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(user), encodeSpec(specFor(user))));
       } else {
-        // Recovery takes a record with a user and a snapshot for created, so nothing needs writing here.
+        // Recovery comes to the same conclusion, so nothing needs writing here.
         this.containers.note(id, created(known));
       }
       return id;
@@ -135,6 +160,24 @@ export class CreateContainer {
     }
   }
 
+  /** Everything that can be wrong with the configuration; makes nothing but missing mount sources. */
+  private async check(
+    id: string,
+    sandbox: SandboxRecord,
+    config: ContainerConfig,
+    image: IndexedImage,
+  ): Promise<CheckedConfig> {
+    const imageVolumes = this.imageVolumes.plan(id, config.mounts, this.config.containerd.snapshotter);
+    const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
+    const specFor = await this.specs.prepare(id, sandbox, config, {
+      image,
+      features: this.handlers.require(sandbox.runtimeHandler).features,
+      imageVolumes: this.imageVolumes.hostPaths(id, imageVolumes),
+      volumes: this.declaredVolumes.hostPaths(id, declaredVolumes),
+    });
+    return { specFor, imageVolumes, declaredVolumes };
+  }
+
   private plan(
     id: string,
     sandbox: SandboxRecord,
@@ -142,10 +185,12 @@ export class CreateContainer {
     image: IndexedImage,
     name: string,
     digest: string,
-    specFor: (user: ResolvedUser | undefined) => RuntimeSpec,
+    { specFor, imageVolumes, declaredVolumes }: CheckedConfig,
     user: ResolvedUser | undefined,
   ): { record: ContainerRecord; spec: RuntimeSpec } {
     const spec = specFor(user);
+    this.mountLabels.check(config, spec);
+    const mountLabel = spec.linux?.mountLabel;
     const record: ContainerRecord = {
       id,
       sandboxId: sandbox.id,
@@ -158,7 +203,11 @@ export class CreateContainer {
       logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
-      ...(user === undefined ? {} : { user }),
+      // Recovery takes a record with a user and a snapshot for created, so it has none while more than the snapshot is to be made.
+      ...(user === undefined || declaredVolumes.length > 0 ? {} : { user }),
+      ...(imageVolumes.length === 0 ? {} : { imageVolumes }),
+      ...(declaredVolumes.length === 0 ? {} : { declaredVolumes }),
+      ...(mountLabel === undefined ? {} : { mountLabel }),
       pid: 0,
       createdAt: unixNanos(),
       startedAt: 0n,
@@ -172,6 +221,12 @@ export class CreateContainer {
     if (image === undefined) throw notFound('image', reference);
     return image;
   }
+}
+
+/** The user namespace of a pod that has its own: its pause process is in it. */
+function usernsOf({ config, pid }: SandboxRecord): string | undefined {
+  const mode = config.linux?.securityContext?.namespaceOptions?.usernsOptions?.mode;
+  return mode === NamespaceMode.POD ? `/proc/${pid}/ns/user` : undefined;
 }
 
 function imageStopSignal(image: ImageConfig): string | undefined {

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { readSnapshot, removeMountPoints } from '../runtime/snapshot-reader.js';
+import { removeMountPoints } from '../runtime/mount-point.js';
+import { readSnapshot } from '../runtime/snapshot-reader.js';
 import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -18,15 +18,11 @@ const MAX_KEPT = 1_000;
 export class ImageUsers {
   private readonly kept = new Map<string, ResolvedUser>();
 
-  private readonly mountPoints: string;
-
-  constructor(@inject(Token.Layout) layout: Layout) {
-    this.mountPoints = join(layout.stateDir, 'lookup');
-  }
+  constructor(@inject(Token.Layout) private readonly layout: Layout) {}
 
   /** Takes away what a daemon that was killed while it looked has left mounted. */
   async tidy(): Promise<void> {
-    await removeMountPoints(this.mountPoints);
+    await removeMountPoints(this.layout.lookup);
   }
 
   /** What an earlier container of the same image was told; undefined when nobody asked. */
@@ -36,8 +32,8 @@ export class ImageUsers {
 
   /** Looks into a snapshot of the image. @throws ShimError when the user does not exist or its number is out of range */
   async resolve(chainId: string, request: UserRequest, snapshot: readonly Mount[]): Promise<ResolvedUser> {
-    await mkdir(this.mountPoints, { recursive: true, mode: 0o700 });
-    const user = await readSnapshot(snapshot, this.mountPoints, (root) => resolveUser(root, request));
+    await mkdir(this.layout.lookup, { recursive: true, mode: 0o700 });
+    const user = await readSnapshot(snapshot, this.layout.lookup, (root) => resolveUser(root, request));
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
     this.kept.set(key(chainId, request), user);
     return user;

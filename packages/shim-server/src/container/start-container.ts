@@ -8,6 +8,7 @@ import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
 import { discardTask } from '../runtime/already-gone.js';
+import { withContext } from '../runtime/mount-context.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { unixNanos } from '../state/clock.js';
 import type { ContainerRecord } from '../state/container-record.js';
@@ -86,7 +87,7 @@ export class StartContainer {
     );
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
-      const task = { containerId: id, rootfs, ...streams, ...handler.task };
+      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...handler.task };
       return tasks.create(task).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
         // Left by a start that failed while containerd could not be reached for its undo.

@@ -14,7 +14,10 @@ const CNI_TRANSIENT = new Set([11, 50, 51]);
 
 /** The one place where an error becomes a gRPC status. */
 export function toStatus(error: unknown): Status {
-  if (error instanceof ShimError) return { code: error.code, message: error.message };
+  if (error instanceof ShimError) {
+    const { code, message, reason } = error;
+    return { code, message: reason === undefined ? message : `${reason}: ${message}` };
+  }
   if (error instanceof ContainerdError) {
     return { code: error.code, message: `containerd ${error.call}: ${error.details}` };
   }

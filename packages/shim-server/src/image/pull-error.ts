@@ -1,10 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { ContainerdError, ImageIncomplete, ImageInvalid, PlatformMissing, PullStalled } from '@criquet/runtime-containerd';
-import { failedPrecondition, ShimError } from '../errors.js';
-
-/** What the kubelet looks for at the beginning of a message with code UNKNOWN (k8s.io/cri-api `pkg/errors`). */
-const REGISTRY_UNAVAILABLE = 'RegistryUnavailable';
-const SIGNATURE_VALIDATION_FAILED = 'SignatureValidationFailed';
+import { failedPrecondition, ShimError, type CriReason } from '../errors.js';
 
 const UNREACHABLE = /connection refused|no such host|i\/o timeout|connection reset|no route to host|network is unreachable|TLS handshake timeout|\bEOF\b|server gave HTTP response|(?:status|code)\D{0,24}5\d\d|\b5\d\d [A-Z]/;
 const SIGNATURE = /signature (?:validation|verification)|verifier rejected|image verif/i;
@@ -18,7 +14,7 @@ const HTTP_STATUS: readonly (readonly [RegExp, status])[] = [
 
 /** A failed pull as the kubelet and users understand it; `reference` is said in front. */
 export function pullError(error: unknown, reference: string, snapshotter: string): unknown {
-  if (error instanceof PullStalled) return registryUnavailable(reference, error.message, error);
+  if (error instanceof PullStalled) return unknown('RegistryUnavailable', reference, error.message, error);
   if (!(error instanceof ContainerdError)) return error;
   const { code, details } = error;
   if (code === status.INVALID_ARGUMENT && details.includes('unpacker')) return notUnpacked(reference, snapshotter);
@@ -27,12 +23,12 @@ export function pullError(error: unknown, reference: string, snapshotter: string
   // Names and addresses may hold the same words and numbers as an answer.
   const said = details.replaceAll(reference, '').replace(/https?:\/\/[^\s"]+/g, '');
   if (SIGNATURE.test(said)) {
-    return new ShimError(status.UNKNOWN, `${SIGNATURE_VALIDATION_FAILED}: ${reference}: ${details}`, { cause: error });
+    return unknown('SignatureValidationFailed', reference, details, error);
   }
   for (const [pattern, mapped] of HTTP_STATUS) {
     if (pattern.test(said)) return new ShimError(mapped, `${reference}: ${details}`, { cause: error });
   }
-  return UNREACHABLE.test(said) ? registryUnavailable(reference, details, error) : named;
+  return UNREACHABLE.test(said) ? unknown('RegistryUnavailable', reference, details, error) : named;
 }
 
 /** Transfer unpacks only for the snapshotters of its own configuration. */
@@ -51,6 +47,7 @@ export function unusableImage(error: unknown, reference: string): ShimError | un
   return undefined;
 }
 
-function registryUnavailable(reference: string, details: string, cause: Error): ShimError {
-  return new ShimError(status.UNKNOWN, `${REGISTRY_UNAVAILABLE}: ${reference}: ${details}`, { cause });
+/** The kubelet looks for the reason of a failed pull where the code is UNKNOWN, and nowhere else. */
+function unknown(reason: CriReason, reference: string, details: string, cause: Error): ShimError {
+  return new ShimError(status.UNKNOWN, `${reference}: ${details}`, { cause, reason });
 }

@@ -5,7 +5,7 @@ const mountCall = libc.func('int mount(const char *source, const char *target, c
 const umountCall = libc.func('int umount2(const char *target, int flags)');
 
 /** `<sys/mount.h>` */
-export const MountFlag = { nosuid: 2, nodev: 4, noexec: 8, readonly: 1, bind: 4096 } as const;
+export const MountFlag = { readonly: 1, nosuid: 2, nodev: 4, noexec: 8, remount: 32, noatime: 1024, bind: 4096, recursive: 16384 } as const;
 
 const MNT_DETACH = 2;
 const UMOUNT_NOFOLLOW = 8;
@@ -32,6 +32,13 @@ export class MountError extends Error {
  */
 export function mount(source: string, target: string, type: string, flags: number, data: string): void {
   if (mountCall(source, target, type, flags, data) !== 0) throw new MountError(target, errnoName(), 'mount');
+}
+
+/** Mounts what is below `source` at `target` too, which is a directory, and makes it read-only. @throws MountError */
+export function bindReadOnly(source: string, target: string): void {
+  mount(source, target, '', MountFlag.bind | MountFlag.recursive, '');
+  // A bind mount takes its flags only when it is mounted again.
+  mount('', target, '', MountFlag.remount | MountFlag.bind | MountFlag.readonly, '');
 }
 
 /** Detaches whatever is mounted at `target`; nothing mounted there, or nothing there, is fine. */

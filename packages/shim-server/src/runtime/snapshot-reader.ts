@@ -1,7 +1,8 @@
-import { mkdtemp, readdir, rmdir } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mount } from '@criquet/runtime-containerd';
-import { mount, MountFlag, unmount } from './mount.js';
+import { removeMountPoint } from './mount-point.js';
+import { mountReadOnly } from './snapshot-mount.js';
 
 /**
  * Lets `read` look into a snapshot that nobody has written to yet, by a path on this machine.
@@ -13,35 +14,20 @@ import { mount, MountFlag, unmount } from './mount.js';
  * @param parent an existing directory for mount points.
  */
 export async function readSnapshot<T>(mounts: readonly Mount[], parent: string, read: (root: string) => Promise<T>): Promise<T> {
-  const [first, ...more] = mounts;
-  if (first === undefined || more.length > 0) throw new Error(`a snapshot of ${mounts.length} mounts cannot be read`);
-  if (first.type === 'bind') return read(first.source);
-  const lower = first.type === 'overlay' ? optionValue(first, 'lowerdir') : undefined;
-  if (lower !== undefined && !lower.includes(':')) return read(lower);
+  const inPlace = mounts.length === 1 ? onlyDirectory(mounts[0]) : undefined;
+  if (inPlace !== undefined) return read(inPlace);
   const root = await mkdtemp(join(parent, 'rootfs-'));
   try {
-    mount(first.source, root, first.type, MountFlag.readonly, readOnlyOptions(first).join(','));
+    await mountReadOnly(mounts, root);
     return await read(root);
   } finally {
-    unmount(root);
-    await rmdir(root);
+    await removeMountPoint(root);
   }
 }
 
-/** Unmounts and removes all mount points below `parent`, which need not exist. */
-export async function removeMountPoints(parent: string): Promise<void> {
-  const names = await readdir(parent).catch((): string[] => []);
-  for (const name of names) {
-    unmount(join(parent, name));
-    await rmdir(join(parent, name));
-  }
-}
-
-function optionValue(mount: Mount, name: string): string | undefined {
-  return mount.options.find((option) => option.startsWith(`${name}=`))?.slice(name.length + 1);
-}
-
-/** Without the writable layer, and without what is a flag and no option. */
-function readOnlyOptions(mount: Mount): string[] {
-  return mount.options.filter((option) => !/^(?:upperdir=|workdir=|ro$|rw$)/.test(option));
+function onlyDirectory(mount: Mount | undefined): string | undefined {
+  if (mount?.type === 'bind') return mount.source;
+  if (mount?.type !== 'overlay') return undefined;
+  const lower = mount.options.find((option) => option.startsWith('lowerdir='))?.slice('lowerdir='.length);
+  return lower?.includes(':') === true ? undefined : lower;
 }

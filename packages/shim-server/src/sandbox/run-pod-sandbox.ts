@@ -5,8 +5,9 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { withContext } from '../runtime/mount-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { buildSandboxSpec, hasHostNetwork, resolveSeccomp, type NodeFacts } from '../spec/index.js';
+import { buildSandboxSpec, hasHostNetwork, needsLevel, resolveSeccomp, type NodeFacts } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
@@ -25,6 +26,7 @@ import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
 import { SandboxRootfs } from './sandbox-rootfs.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
+import { SelinuxLevels } from './selinux-levels.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
 
@@ -57,6 +59,7 @@ export class RunPodSandbox {
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
     @inject(SandboxWatch) private readonly watch: SandboxWatch,
+    @inject(SelinuxLevels) private readonly levels: SelinuxLevels,
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
@@ -99,8 +102,19 @@ export class RunPodSandbox {
     const sandboxLog = log.child({ podSandboxId: id });
     const steps = new Steps('RunPodSandbox', this.failpoints, sandboxLog);
     progress.steps = steps;
-    const rollback = new Rollback(sandboxLog);
-    const plan = await steps.do('plan', () => this.plan(id, request, name, digest));
+    const selinuxOptions = request.config?.linux?.securityContext?.selinuxOptions;
+    const selinuxLevel = needsLevel(selinuxOptions, this.node) ? this.levels.reserve() : undefined;
+    try {
+      const plan = await steps.do('plan', () => this.plan(id, request, name, digest, selinuxLevel));
+      return await this.carryOut(id, plan, steps, sandboxLog);
+    } finally {
+      // Either the record has it now, or nobody.
+      if (selinuxLevel !== undefined) this.levels.settle(selinuxLevel);
+    }
+  }
+
+  private async carryOut(id: string, plan: Plan, steps: Steps, log: Logger): Promise<string> {
+    const rollback = new Rollback(log);
     const { config } = plan.record;
     try {
       await steps.do('write the record', async () => {
@@ -154,7 +168,13 @@ export class RunPodSandbox {
     return pid;
   }
 
-  private async plan(id: string, request: RunPodSandboxRequest, name: string, digest: string): Promise<Plan> {
+  private async plan(
+    id: string,
+    request: RunPodSandboxRequest,
+    name: string,
+    digest: string,
+    selinuxLevel: string | undefined,
+  ): Promise<Plan> {
     const { config } = validateSandboxConfig(request.config);
     const handler = this.handlers.require(request.runtimeHandler);
     const hostNetwork = hasHostNetwork(config);
@@ -173,6 +193,7 @@ export class RunPodSandbox {
       files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
+      selinuxLevel,
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {
@@ -185,6 +206,7 @@ export class RunPodSandbox {
       netnsPath,
       networkAttached: networks.length > 0,
       ips: [],
+      ...(selinuxLevel === undefined ? {} : { selinuxLevel }),
       pid: 0,
       createdAt: unixNanos(),
     };
@@ -192,7 +214,7 @@ export class RunPodSandbox {
     return {
       handler,
       networks,
-      rootfs: () => rootfs.mounts(),
+      rootfs: async () => withContext(await rootfs.mounts(), spec.linux?.mountLabel),
       frame: {
         labels: recordLabels('sandbox', config.labels),
         image: rootfs.image,

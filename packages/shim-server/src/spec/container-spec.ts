@@ -51,11 +51,16 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
   };
 }
 
-/** A container without SELinux options of its own has the pod's. */
+/** A container without SELinux options of its own has the pod's; the level is the pod's also where the others are not. */
 function containerLabels(input: ContainerSpecInput): SelinuxLabels {
-  const own = input.config.linux?.securityContext?.selinuxOptions;
+  const context = input.config.linux?.securityContext;
   const ofPod = input.sandboxConfig.linux?.securityContext?.selinuxOptions;
-  return selinuxLabels('config.linux.security_context.selinux_options', own ?? ofPod, input.node);
+  return selinuxLabels('config.linux.security_context.selinux_options', {
+    options: context?.selinuxOptions ?? ofPod,
+    level: ofPod?.level || input.selinuxLevel,
+    privileged: context?.privileged === true,
+    node: input.node,
+  });
 }
 
 function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecProcess {

@@ -13,13 +13,15 @@ export { readNodeFacts, type NodeFacts, type NodeFactsOptions } from './node-fac
 export { SourceProbe, type ProbedSource, type SourceProbeOptions } from './source-probe.js';
 
 /** Before the spec: what has to be looked up on the node or in the root file system. */
-export { prepareMounts, type PrepareMountsOptions } from './mounts.js';
+export { isImageMount, prepareMounts, type PrepareMountsOptions } from './mounts.js';
 export { resolveDevices } from './devices.js';
 export { ROOT_USER, resolveUser, sandboxUser, userNeedsRootfs, userRequest, type UserRequest } from './resolve-user.js';
 export { resolveAppArmor } from './apparmor.js';
 export { resolveSeccomp, type SeccompRequest } from './seccomp.js';
 
 /** The specs. */
+export { needsLevel } from './selinux.js';
+export type { SelinuxContexts } from './selinux-contexts.js';
 export { buildContainerSpec } from './container-spec.js';
 export { buildSandboxSpec } from './sandbox-spec.js';
 

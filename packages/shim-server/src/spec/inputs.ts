@@ -63,6 +63,8 @@ export interface SandboxSpecInput {
   user?: ResolvedUser;
   /** From `resolveSeccomp`. */
   seccomp?: LinuxSeccomp | undefined;
+  /** The SELinux level that was chosen for the pod. */
+  selinuxLevel?: string | undefined;
   /** containerd namespace, the cgroup parent where CRI gives none; default `k8s.io`. */
   namespace?: string;
   /** Annotations that the runtime handler's configuration lets through. */
@@ -100,6 +102,8 @@ export interface ContainerSpecInput {
   volumes?: readonly { containerPath: string; hostPath: string }[];
   /** With PID namespace mode TARGET: the init process of the container `target_id`. */
   targetPid?: number;
+  /** The SELinux level that was chosen for the pod. */
+  selinuxLevel?: string | undefined;
   /** containerd namespace, the cgroup parent where CRI gives none; default `k8s.io`. */
   namespace?: string;
   /** Annotations that the runtime handler's configuration lets through. */

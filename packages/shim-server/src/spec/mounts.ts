@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
+import { status } from '@grpc/grpc-js';
 import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { LinuxIdMapping, SpecMount } from '@criquet/runtime-containerd';
-import { failedPrecondition, invalidArgument } from '../errors.js';
+import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
 import type { PreparedMounts } from './inputs.js';
 import { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
 import { SourceProbe } from './source-probe.js';
@@ -11,6 +12,8 @@ export interface PrepareMountsOptions {
   probe?: SourceProbe;
   /** Whether the runtime handler can make mounts read-only recursively. Default false. */
   recursiveReadOnly?: boolean;
+  /** Where the images are that are volumes, by place in `requested`: the mounts that {@link isImageMount} tells. */
+  imageVolumes?: ReadonlyMap<number, string>;
   signal?: AbortSignal;
 }
 
@@ -40,7 +43,7 @@ export async function prepareMounts(
 ): Promise<PreparedMounts> {
   const mountInfo = await readMountInfo();
   const binds = await Promise.all(
-    requested.map((mount, index) => bindMount(mount, `config.mounts[${index}]`, mountInfo, options)),
+    requested.map((mount, index) => bindMount(mount, index, mountInfo, options)),
   );
   const propagations = binds.map(({ propagation }) => propagation);
   const rootfsPropagation = propagations.includes('rshared')
@@ -54,21 +57,31 @@ export async function prepareMounts(
   };
 }
 
+/** An empty image beside a host path is what a client sends that knows no optional message. */
+export function isImageMount({ image, hostPath }: Mount): boolean {
+  return image !== undefined && (image.image !== '' || hostPath === '');
+}
+
 async function bindMount(
   mount: Mount,
-  field: string,
+  index: number,
   mountInfo: readonly MountInfo[],
   options: PrepareMountsOptions,
 ): Promise<BindMount> {
-  if (mount.image !== undefined && mount.image.image !== '') {
-    throw failedPrecondition(`${field}.image: image volumes are not available`);
-  }
+  const field = `config.mounts[${index}]`;
   const destination = posix.resolve('/', mount.containerPath);
   if (mount.containerPath === '') throw invalidArgument(`${field}.container_path`, 'is empty');
   if (destination === '/')
     throw invalidArgument(`${field}.container_path`, 'a mount cannot replace the root directory');
   if (destination.includes('\0')) throw invalidArgument(`${field}.container_path`, 'holds a NUL byte');
   const access = accessMode(mount, field, options.recursiveReadOnly === true);
+  const extra = extraOptions(mount, field);
+  const image = options.imageVolumes?.get(index);
+  if (image !== undefined) {
+    // Nothing can be mounted below it, so there is nothing to propagate; and its files have no owner on the node that could be mapped.
+    return { mount: { destination, type: 'bind', source: image, options: ['rbind', 'rprivate', access, ...extra] } };
+  }
+  if (mount.imageSubPath !== '') throw invalidArgument(`${field}.image_sub_path`, 'needs image');
   const source = await (options.probe ?? processProbe).resolve(`${field}.host_path`, mount.hostPath, options.signal);
   const mode = propagationMode(mount, field, mountOf(source.path, mountInfo));
   return {
@@ -76,7 +89,7 @@ async function bindMount(
       destination,
       type: 'bind',
       source: source.path,
-      options: ['rbind', mode, access, ...extraOptions(mount, field)],
+      options: ['rbind', mode, access, ...extra],
       ...(mount.uidMappings.length > 0 && { uidMappings: mount.uidMappings.map(idMapping) }),
       ...(mount.gidMappings.length > 0 && { gidMappings: mount.gidMappings.map(idMapping) }),
     },
@@ -92,8 +105,10 @@ function accessMode(mount: Mount, field: string, recursiveSupported: boolean): '
     throw invalidArgument(`${field}.recursive_read_only`, 'needs private propagation');
   }
   if (!recursiveSupported) {
-    throw failedPrecondition(
+    throw new ShimError(
+      status.FAILED_PRECONDITION,
       `${field}.recursive_read_only: the runtime handler cannot make mounts read-only recursively`,
+      { reason: 'RROUnsupported' },
     );
   }
   return 'rro';

@@ -1,6 +1,7 @@
 import { readFile, readdir, statfs, access } from 'node:fs/promises';
 import { hostname as osHostname } from 'node:os';
 import { decodeCapabilities } from './capability-names.js';
+import { readSelinuxContexts, type SelinuxContexts, type SelinuxPolicyPaths } from './selinux-contexts.js';
 
 /** What of the node decides how a spec is written. Read once at start with `readNodeFacts`. */
 export interface NodeFacts {
@@ -19,6 +20,8 @@ export interface NodeFacts {
   seccompEnabled: boolean;
   apparmorEnabled: boolean;
   selinuxEnabled: boolean;
+  /** What the policy gives containers; absent where SELinux is off or its policy knows no containers. */
+  selinuxContexts?: SelinuxContexts;
   /** The daemon's bounding set, by name: no container gets more. */
   capabilities: string[];
   /** The lowest `oom_score_adj` that may be given: -1000 with CAP_SYS_RESOURCE, otherwise the daemon's own. */
@@ -39,6 +42,8 @@ export interface NodeFactsOptions {
   proc?: string;
   /** Default `/sys`. */
   sys?: string;
+  /** Default: the node's own policy. */
+  selinuxPolicy?: SelinuxPolicyPaths;
   /** Default `cgroupfs`. */
   cgroupDriver?: 'cgroupfs' | 'systemd';
   /** Default false. */
@@ -72,6 +77,7 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     exists(`${proc}/sys/net/ipv4/ping_group_range`),
     textOrNone(`${proc}/sys/user/max_user_namespaces`),
   ]);
+  const selinuxContexts = selinuxEnabled ? await readSelinuxContexts(options.selinuxPolicy) : undefined;
   return {
     hostname: osHostname(),
     cgroup,
@@ -82,6 +88,7 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     seccompEnabled: field('Seccomp') !== undefined,
     apparmorEnabled: apparmor?.trim() === 'Y' && (await exists(`${sys}/kernel/security/apparmor`)),
     selinuxEnabled,
+    ...(selinuxContexts && { selinuxContexts }),
     capabilities: decodeCapabilities(field('CapBnd') ?? '0'),
     oomScoreAdjMin: mayRaisePriority ? -1000 : Number(ownOomScore?.trim() ?? '0'),
     networkSysctls: { unprivilegedPortStart: portStart, pingGroupRange: pingRange },

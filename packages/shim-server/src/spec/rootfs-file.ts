@@ -1,10 +1,6 @@
 import { constants } from 'node:fs';
-import { open, readlink, type FileHandle } from 'node:fs/promises';
-
-/** Linux' O_PATH: a handle on a name that opens nothing. Not among Node's constants. */
-const O_PATH = 0o10000000;
-/** The kernel's own limit (path_resolution(7)). */
-const MAX_LINKS = 40;
+import { open } from 'node:fs/promises';
+import { openInRoot, TooManyLinks } from '../runtime/open-in-root.js';
 
 /** A file of a root file system cannot be read for a reason that lies in the image. */
 export class RootfsFileError extends Error {
@@ -12,89 +8,28 @@ export class RootfsFileError extends Error {
 }
 
 /**
- * Reads a file of a container's root file system as the container would see it: symbolic links, absolute ones and `..`
- * too, never lead out of `root` (what openat2's RESOLVE_IN_ROOT does). Each part is opened relative to the one before, so
- * that nothing changes between a look and its use.
+ * Reads a file of a container's root file system as the container would see it: nothing leads out of `root`.
  *
  * @returns undefined when the file does not exist.
  * @throws RootfsFileError when it is no regular file, too big, or its links go round in a circle.
  */
 export async function readRootfsFile(root: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
-  const walk = new RootWalk(await open(root, O_PATH | constants.O_DIRECTORY));
   try {
-    const node = await walk.open(path);
-    if (node === undefined) return undefined;
-    // The name is bound to one inode by now; a FIFO or device is refused before it is opened.
-    const stats = await node.stat();
-    if (!stats.isFile()) throw new RootfsFileError(`${path} is not a regular file`);
-    if (stats.size > maxBytes) throw new RootfsFileError(`${path} is larger than ${maxBytes} bytes`);
-    const file = await open(`/proc/self/fd/${node.fd}`, constants.O_RDONLY);
-    try {
-      return await file.readFile();
-    } finally {
-      await file.close();
-    }
-  } finally {
-    await walk.close();
-  }
-}
-
-class RootWalk {
-  /** From the root down to where the walk is. */
-  private readonly stack: FileHandle[];
-
-  constructor(root: FileHandle) {
-    this.stack = [root];
-  }
-
-  async open(path: string): Promise<FileHandle | undefined> {
-    const pending = path.split('/');
-    let links = 0;
-    while (pending.length > 0) {
-      const name = pending.shift();
-      if (name === undefined || name === '' || name === '.') continue;
-      if (name === '..') {
-        await this.up();
-        continue;
+    return await openInRoot(root, path, async (found) => {
+      if (found === undefined) return undefined;
+      // The name is bound to one inode by now; a FIFO or device is refused before it is opened.
+      const stats = await found.stat();
+      if (!stats.isFile()) throw new RootfsFileError(`${path} is not a regular file`);
+      if (stats.size > maxBytes) throw new RootfsFileError(`${path} is larger than ${maxBytes} bytes`);
+      const file = await open(`/proc/self/fd/${found.fd}`, constants.O_RDONLY);
+      try {
+        return await file.readFile();
+      } finally {
+        await file.close();
       }
-      const place = `/proc/self/fd/${this.top().fd}/${name}`;
-      const next = await openOrMissing(place);
-      if (next === undefined) return undefined;
-      this.stack.push(next);
-      if ((await next.stat()).isSymbolicLink()) {
-        await this.up();
-        links += 1;
-        if (links > MAX_LINKS) throw new RootfsFileError(`${path} has too many symbolic links`);
-        const target = await readlink(place);
-        if (target.startsWith('/')) while (this.stack.length > 1) await this.up();
-        pending.unshift(...target.split('/'));
-      }
-    }
-    return this.top();
-  }
-
-  async close(): Promise<void> {
-    for (const handle of this.stack.splice(0)) await handle.close();
-  }
-
-  private top(): FileHandle {
-    const handle = this.stack.at(-1);
-    if (handle === undefined) throw new Error('walk is closed');
-    return handle;
-  }
-
-  /** One level up; above the root is the root. */
-  private async up(): Promise<void> {
-    if (this.stack.length > 1) await this.stack.pop()?.close();
-  }
-}
-
-async function openOrMissing(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, O_PATH | constants.O_NOFOLLOW);
+    });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (error instanceof TooManyLinks) throw new RootfsFileError(error.message, { cause: error });
     throw error;
   }
 }

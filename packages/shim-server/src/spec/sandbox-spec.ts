@@ -45,7 +45,12 @@ const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/pro
 export function buildSandboxSpec(input: SandboxSpecInput): RuntimeSpec {
   const { config, node } = input;
   const context = config.linux?.securityContext;
-  const labels = selinuxLabels('config.linux.security_context.selinux_options', context?.selinuxOptions, node);
+  const labels = selinuxLabels('config.linux.security_context.selinux_options', {
+    options: context?.selinuxOptions,
+    level: input.selinuxLevel,
+    privileged: context?.privileged === true,
+    node,
+  });
   const hostNetwork = hasHostNetwork(config);
   return {
     ociVersion: OCI_VERSION,

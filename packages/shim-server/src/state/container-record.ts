@@ -24,8 +24,28 @@ export interface ContainerUser {
   readonly additionalGids: readonly number[];
 }
 
+/** An image that is a volume of a container (CRI `Mount.image`). */
+export interface ImageVolume {
+  /** Its place among the mounts of the container's configuration. */
+  readonly index: number;
+  /** The digest of the image's config. */
+  readonly imageId: string;
+  /** Key of the snapshot that holds the image's layers. */
+  readonly chainId: string;
+  readonly snapshotter: string;
+  /** Of the read-only snapshot that is mounted. */
+  readonly snapshotKey: string;
+}
+
+/** What a container has on the node beside its root file system, named before it is made; absent for none. */
+export interface ContainerVolumes {
+  readonly imageVolumes?: readonly ImageVolume[];
+  /** The destinations of the volumes that the image declares. */
+  readonly declaredVolumes?: readonly string[];
+}
+
 /** Everything criquet knows of a container; immutable, replaced on change. */
-export interface ContainerRecord {
+export interface ContainerRecord extends ContainerVolumes {
   readonly id: string;
   readonly sandboxId: string;
   /** The name that its metadata makes; see {@link containerName}. */
@@ -44,6 +64,8 @@ export interface ContainerRecord {
   /** The container's cgroup, as its runtime spec names it. */
   readonly cgroupsPath: string;
   readonly user?: ContainerUser;
+  /** The SELinux label of the container's files; absent where there is none. */
+  readonly mountLabel?: string;
   /** The container's process, 0 when it does not run. */
   readonly pid: number;
   /** Unix times in nanoseconds; 0 while not yet. */

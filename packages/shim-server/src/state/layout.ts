@@ -37,6 +37,21 @@ export class Layout {
     return join(this.stateDir, 'io', containerId, execId);
   }
 
+  /** Where image layers are mounted for a look. */
+  get lookup(): string {
+    return join(this.stateDir, 'lookup');
+  }
+
+  /** Where the images are mounted that are a container's volumes. */
+  imageVolumes(containerId: string): string {
+    return join(this.stateDir, 'image-volumes', containerId);
+  }
+
+  /** The directories of the volumes that a container's image declares. */
+  declaredVolumes(containerId: string): string {
+    return join(this.rootDir, 'volumes', containerId);
+  }
+
   /** The root of the built-in pause container of one build. */
   pauseRoot(build: string): string {
     return join(this.rootDir, 'pause', build);

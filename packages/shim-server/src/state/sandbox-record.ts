@@ -26,6 +26,8 @@ export interface SandboxRecord {
   readonly networkAttached: boolean;
   /** The primary address first. */
   readonly ips: readonly string[];
+  /** The SELinux level that was chosen for the pod, for example `s0:c12,c345`; absent where it names its own, or has no label. */
+  readonly selinuxLevel?: string;
   /** The pause process, 0 when it does not run. */
   readonly pid: number;
   /** Unix time in nanoseconds. */

@@ -6,6 +6,9 @@ export async function inStep<T>(step: string, deed: () => Promise<T>): Promise<T
   try {
     return await deed();
   } catch (error) {
+    if (error instanceof ShimError) {
+      throw new ShimError(error.code, `${step}: ${error.message}`, { cause: error, reason: error.reason });
+    }
     const { code, message } = toStatus(error);
     throw new ShimError(code, `${step}: ${message}`, { cause: error });
   }

@@ -13,7 +13,16 @@ const RUN_POD_SANDBOX = [
   'start the pause process',
   'record that it is ready',
 ];
-const CREATE_CONTAINER = ['plan', 'write the record', 'prepare the snapshot', 'look up the user', 'write the spec'];
+const CREATE_CONTAINER = [
+  'plan',
+  'write the record',
+  'mount the image volumes',
+  'label the mounts',
+  'prepare the snapshot',
+  'fill the volumes of the image',
+  'look up the user',
+  'write the spec',
+];
 const START_CONTAINER = ['open the log and FIFOs', 'create the task', 'start the task'];
 
 /** A call that will never be answered. */

@@ -17,7 +17,10 @@ const CREATE_CONTAINER = [
   'check the configuration',
   'plan',
   'write the record',
+  'mount the image volumes',
+  'label the mounts',
   'prepare the snapshot',
+  'fill the volumes of the image',
   'look up the user',
   'write the spec',
 ];

@@ -88,7 +88,7 @@ export class Shim {
     readonly containerd: FakeContainerd,
     public config: CriquetConfig,
     plugins: Readonly<Record<string, FakePlugin>>,
-    private readonly node: Pick<Replacements, 'nodeFacts' | 'nodeRoots'>,
+    private readonly node: Pick<Replacements, 'nodeFacts' | 'nodeRoots' | 'xattrs'>,
   ) {
     this.plugins = new FakePluginRunner(plugins);
     this.image = fakeImage({ config: { Cmd: ['/app'], Env: ['PATH=/bin', 'FROM=image'] }, files: { 'etc/passwd': PASSWD, 'etc/group': GROUP } });
@@ -102,7 +102,7 @@ export class Shim {
       /** Default true: a network configuration is there. */
       readonly network?: boolean;
       /** What differs from the machine the test runs on. */
-      readonly node?: Pick<Replacements, 'nodeFacts' | 'nodeRoots'>;
+      readonly node?: Pick<Replacements, 'nodeFacts' | 'nodeRoots' | 'xattrs'>;
       /** Changes the fake before the daemon starts. */
       readonly prepare?: (containerd: FakeContainerd) => void;
     } = {},
@@ -278,7 +278,7 @@ export class Shim {
     const state = this.containerd.state(NAMESPACE);
     const { stateDir, rootDir, cni } = this.config;
     const files = await Promise.all(
-      [join(stateDir, 'sandboxes'), join(stateDir, 'io'), join(stateDir, 'lookup'), join(rootDir, 'sandboxes'), join(cni.cacheDir, 'results')].map(
+      [join(stateDir, 'sandboxes'), join(stateDir, 'io'), join(stateDir, 'lookup'), join(stateDir, 'image-volumes'), join(rootDir, 'sandboxes'), join(rootDir, 'volumes'), join(cni.cacheDir, 'results')].map(
         async (path) => (await readdir(path).catch((): string[] => [])).map((name) => `file ${path.slice(this.dir.length)}/${name}`),
       ),
     );
@@ -287,7 +287,7 @@ export class Shim {
       ...[...state.containers.keys()].map((id) => `record ${id}`),
       ...[...state.tasks.keys()].map((id) => `task ${id}`),
       ...[...state.leases.keys()].map((id) => `lease ${id}`),
-      ...[...state.snapshotsOf('overlayfs')].filter(([key]) => /^[0-9a-f]{64}$/.test(key)).map(([key]) => `snapshot ${key}`),
+      ...[...state.snapshotsOf('overlayfs')].filter(([key]) => /^[0-9a-f]{64}(?:-|$)/.test(key)).map(([key]) => `snapshot ${key}`),
       ...[...this.netns.pins.keys()].map((path) => `netns ${path}`),
       ...(await this.mounts()).map((mount) => `mount ${mount}`),
       ...(count('DEL') < count('ADD') ? [`${count('ADD')} ADDs, ${count('DEL')} DELs`] : []),

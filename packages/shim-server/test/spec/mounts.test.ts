@@ -69,8 +69,8 @@ void t.test('sources that are of no use are named', async (t) => {
       /needs private propagation/,
     ],
     [{ hostPath: dir, readonly: true, recursiveReadOnly: true }, status.FAILED_PRECONDITION, /runtime handler/],
+    [{ hostPath: dir, imageSubPath: 'a' }, status.INVALID_ARGUMENT, /image_sub_path: needs image/],
     [{ hostPath: dir, propagation: 7 as MountPropagation }, status.INVALID_ARGUMENT, /unknown mode 7/],
-    [{ image: { image: 'busybox' } }, status.FAILED_PRECONDITION, /config\.mounts\[1\]\.image/],
   ];
   for (const [change, code, message] of cases) {
     const error = await errorOf(() => prepareMounts([mount({ hostPath: dir }), mount(change)]));
@@ -104,6 +104,14 @@ void t.test('options of CRI and id mappings are passed on', async (t) => {
     uidMappings: mapped,
     gidMappings: mapped,
   });
+});
+
+void t.test('an image is bound from where it is mounted, with the options of CRI and without id mappings', async (t) => {
+  const ids = [{ hostId: 100000, containerId: 0, length: 65536 }];
+  const image = mount({ image: { image: 'busybox' }, readonly: true, mountOptions: ['noexec'], uidMappings: ids, gidMappings: ids });
+  const { binds, createdSources } = await prepareMounts([image], { imageVolumes: new Map([[0, '/not/there/yet']]) });
+  t.same(binds, [{ destination: '/data', type: 'bind', source: '/not/there/yet', options: ['rbind', 'rprivate', 'ro', 'noexec'] }]);
+  t.same(createdSources, []);
 });
 
 void t.test('R4 propagation: only from a source that takes part', async (t) => {

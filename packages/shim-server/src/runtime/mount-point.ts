@@ -1,0 +1,17 @@
+import { readdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unmount } from './mount.js';
+
+/** Unmounts what is mounted at a path and removes the mount point; one that is gone is fine. */
+export async function removeMountPoint(path: string): Promise<void> {
+  unmount(path);
+  await rmdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+/** Unmounts and removes all mount points below `parent`, which need not exist. */
+export async function removeMountPoints(parent: string): Promise<void> {
+  const names = await readdir(parent).catch((): string[] => []);
+  for (const name of names) await removeMountPoint(join(parent, name));
+}
