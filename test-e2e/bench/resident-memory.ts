@@ -12,3 +12,11 @@ export async function residentBytes(pid: number): Promise<number> {
 export async function openDescriptors(pid: number): Promise<number> {
   return (await readdir(`/proc/${pid}/fd`)).length;
 }
+
+/** Seconds of CPU a process has used, in user space and in the kernel (`utime` and `stime` of /proc/PID/stat, in hundredths). */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The name, in brackets, may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

@@ -1,26 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findTool } from '../harness/environment.js';
 import { eventually } from '../harness/eventually.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { BUSYBOX } from '../harness/pods.js';
-import { tryRun } from '../harness/run.js';
+import { Crictl } from './crictl.js';
 
 /** The pod's files as crictl reads them. */
 const NAME = 'crictl-pod';
 
 await onEachEngine('crictl 1.37 drives a pod', async (t, node) => {
-  const program = await findTool(node.environment, 'crictl');
-  if (program === undefined) {
+  const client = await Crictl.of(node);
+  if (client === undefined) {
     t.comment('crictl is not there: it is built with Go, which this machine lacks');
     return;
   }
-  const crictl = async (...args: string[]): Promise<string> => {
-    const result = await tryRun(program, ['--runtime-endpoint', node.endpoint, '--image-endpoint', node.endpoint, '--timeout', '30s', ...args]);
-    if (result.code !== 0) throw new Error(`crictl ${args.join(' ')}: ${result.stderr}`);
-    return result.stdout.trim();
-  };
-  const json = async (...args: string[]) => JSON.parse(await crictl(...args)) as Record<string, never>;
+  const crictl = (...args: string[]) => client.run(...args);
+  const json = async (...args: string[]) => (await client.json(...args)) as Record<string, never>;
 
   const logs = join(node.directory, 'logs', NAME);
   const podFile = join(node.directory, 'pod.json');
@@ -82,7 +77,7 @@ await onEachEngine('crictl 1.37 drives a pod', async (t, node) => {
   await t.test('logs, exec -s', async (t) => {
     t.equal(await eventually(() => crictl('logs', container)), 'hello from main');
     t.equal(await crictl('exec', '-s', container, 'hostname'), NAME);
-    const failed = await tryRun(program, ['--runtime-endpoint', node.endpoint, 'exec', '-s', container, 'sh', '-c', 'exit 7']);
+    const failed = await client.attempt(['exec', '-s', container, 'sh', '-c', 'exit 7']);
     t.not(failed.code, 0);
     t.match(failed.stderr, /\b7\b/, 'the exit code is said');
   });

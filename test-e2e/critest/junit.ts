@@ -1,6 +1,6 @@
 /** One spec of a JUnit report. */
 export interface SpecResult {
-  /** The spec's full name as `issue-1.txt` has it: without the `[It] ` that ginkgo puts before it. */
+  /** The spec's full name as the skip list has it: without the `[It] ` that ginkgo puts before it. */
   readonly name: string;
   readonly outcome: 'passed' | 'failed' | 'skipped';
   readonly seconds: number;

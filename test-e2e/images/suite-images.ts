@@ -33,6 +33,16 @@ function userImage(name: string, user: string): ImageDefinition {
   return { references: [`${CRI_TOOLS}/${name}:latest`], layers: [busybox], config: { ...SHELL, User: user } };
 }
 
+/** Says which signal it got by its exit code; signal 37 is SIGRTMIN+3. */
+function stopSignalImage(tag: string, signal: string): ImageDefinition {
+  const traps = 'trap "exit 6" HUP; trap "exit 7" USR1; trap "exit 8" TERM; trap "exit 9" 37';
+  return {
+    references: [`criquet-e2e/stop-signal:${tag}`],
+    layers: [busybox],
+    config: { Env: [PATH], Cmd: ['sh', '-c', `${traps}; echo ready; while :; do sleep 0.1; done`], StopSignal: signal },
+  };
+}
+
 const predefinedGroup: LayerDefinition = {
   name: 'predefined-group',
   layOut: (root) =>
@@ -150,15 +160,9 @@ const ownImages: readonly ImageDefinition[] = [
   { references: ['criquet-e2e/no-command:1'], layers: [busybox], config: { Env: [PATH] } },
   { references: ['criquet-e2e/unknown-user:1'], layers: [busybox], config: { ...SHELL, User: 'nobody-of-that-name' } },
   { references: ['criquet-e2e/overflowing-user:1'], layers: [busybox], config: { ...SHELL, User: '4294967296:0' } },
-  {
-    references: ['criquet-e2e/stop-signal:1'],
-    layers: [busybox],
-    config: {
-      Env: [PATH],
-      Cmd: ['sh', '-c', 'trap "echo got USR1; exit 7" USR1; trap "echo got TERM; exit 8" TERM; echo ready; while :; do sleep 0.1; done'],
-      StopSignal: 'SIGUSR1',
-    },
-  },
+  stopSignalImage('1', 'SIGUSR1'),
+  stopSignalImage('real-time', 'SIGRTMIN+3'),
+  stopSignalImage('number', '15'),
   {
     references: ['criquet-e2e/entrypoint:1'],
     layers: [busybox],

@@ -1,6 +1,6 @@
 import { rename, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ContainerState } from '@criquet/cri-api';
+import { ContainerState, Signal } from '@criquet/cri-api';
 import { eventually } from '../harness/eventually.js';
 import { onEachEngine, runtimeUnderTest } from '../harness/on-each-engine.js';
 import { CALL, TestPod, type TestContainer } from '../harness/pods.js';
@@ -48,11 +48,24 @@ await onEachEngine('containers', async (t, node) => {
     );
   });
 
-  await t.test('L9: the stop signal of the image, and its exit code', async (t) => {
-    const container = await pod.start({ image: { image: 'e2e.criquet.test/criquet-e2e/stop-signal:1' }, command: [] });
-    await eventually(async () => expectLine(container, 'ready'));
-    await container.stop(10n);
-    t.equal((await container.exit()).exitCode, 7, 'SIGUSR1 was sent, not SIGTERM');
+  await t.test("L9: CRI's stop signal over the image's over SIGTERM; status says it; the image need not be there any more", async (t) => {
+    const cases = [
+      { tag: '1', asked: Signal.RUNTIME_DEFAULT, reported: Signal.SIGUSR1, exitCode: 7 },
+      { tag: 'real-time', asked: Signal.RUNTIME_DEFAULT, reported: Signal.SIGRTMINPLUS3, exitCode: 9 },
+      { tag: 'number', asked: Signal.RUNTIME_DEFAULT, reported: Signal.SIGTERM, exitCode: 8 },
+      { tag: '1', asked: Signal.SIGHUP, reported: Signal.SIGHUP, exitCode: 6 },
+    ];
+    await Promise.all(
+      cases.map(async ({ tag, asked, reported, exitCode }) => {
+        const image = { image: `e2e.criquet.test/criquet-e2e/stop-signal:${tag}` };
+        const container = await pod.start({ image, command: [], stopSignal: asked });
+        await eventually(async () => expectLine(container, 'ready'));
+        t.equal(Signal[(await container.status()).stopSignal], Signal[reported], `image ${tag}, asked ${Signal[asked]}`);
+        await node.cri.image.removeImage({ image }, CALL);
+        await container.stop(10n);
+        t.equal((await container.exit()).exitCode, exitCode, `image ${tag}, asked ${Signal[asked]}`);
+      }),
+    );
   });
 
   await t.test('L9: timeout 0 kills at once', async (t) => {

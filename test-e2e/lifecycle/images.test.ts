@@ -2,6 +2,8 @@ import { onEachEngine, runtimeUnderTest } from '../harness/on-each-engine.js';
 import { CALL, TestPod } from '../harness/pods.js';
 
 const REPOSITORY = 'gcr.io/k8s-staging-cri-tools/test-image-tags';
+/** The same images under another registry's name. */
+const OTHER_REPOSITORY = 'registry.k8s.io/k8s-staging-cri-tools/test-image-tags';
 const IMAGE_ID = /^sha256:[0-9a-f]{64}$/;
 
 await onEachEngine('images', async (t, node) => {
@@ -32,15 +34,27 @@ await onEachEngine('images', async (t, node) => {
     t.equal((await status(`${REPOSITORY}:1@${digest.split('@')[1] ?? ''}`))?.id, byTag?.id, 'name:tag@digest');
   });
 
-  await t.test('I3: tags of one image are one image; removing it by one takes all', async (t) => {
-    await pull(`${REPOSITORY}:2`);
-    await pull(`${REPOSITORY}:3`);
-    const found = await status(`${REPOSITORY}:2`);
-    t.strictSame([...(found?.repoTags ?? [])].sort(), ['1', '2', '3'].map((tag) => `${REPOSITORY}:${tag}`));
-    await images.removeImage({ image: { image: `${REPOSITORY}:2` } }, CALL);
-    for (const tag of ['1', '2', '3']) t.equal(await status(`${REPOSITORY}:${tag}`), undefined, `${tag} is gone`);
-    t.equal(await status(found?.id ?? ''), undefined);
-    await images.removeImage({ image: { image: `${REPOSITORY}:2` } }, CALL);
+  await t.test('I3: one image under three references in two repositories: removing it by any takes all', async (t) => {
+    const references = [`${REPOSITORY}:1`, `${REPOSITORY}:2`, `${OTHER_REPOSITORY}:3`];
+    for (const form of ['tag', 'digest', 'id', 'short id']) {
+      for (const reference of references) await pull(reference);
+      const found = await status(references[1] ?? '');
+      t.strictSame([...(found?.repoTags ?? [])].sort(), [...references].sort());
+      const digests = (found?.repoDigests ?? []).map((digest) => digest.split('@')[0]);
+      t.strictSame(digests.sort(), [REPOSITORY, OTHER_REPOSITORY].sort(), 'one digest a repository');
+      const id = found?.id ?? '';
+      const forms: Readonly<Record<string, string>> = {
+        tag: references[1] ?? '',
+        digest: found?.repoDigests[0] ?? '',
+        id,
+        'short id': id.slice('sha256:'.length, 'sha256:'.length + 13),
+      };
+      const image = { image: forms[form] ?? '' };
+      await images.removeImage({ image }, CALL);
+      for (const name of [...references, id, ...Object.values(forms)]) t.equal(await status(name), undefined, `by ${form}: ${name} is gone`);
+      t.notOk((await list()).some((listed) => listed.id === id));
+      await images.removeImage({ image }, CALL);
+    }
   });
 
   await t.test("I4: an image that another client made is listed, and gone when that client removes it", async (t) => {
@@ -71,7 +85,7 @@ await onEachEngine('images', async (t, node) => {
     t.ok(imageFilesystems[0]?.fsId?.mountpoint.startsWith(node.containerd.paths.root), imageFilesystems[0]?.fsId?.mountpoint ?? '');
   });
 
-  await t.test('an image in use can be removed; its container goes on', { skip: runtimeUnderTest !== 'criquet' && 'about criquet itself' }, async (t) => {
+  await t.test('I3: an image in use can be removed; its container goes on', { skip: runtimeUnderTest !== 'criquet' && 'about criquet itself' }, async (t) => {
     const pod = await TestPod.run(node);
     const container = await pod.start({ image: { image: `${REPOSITORY}:1` } });
     await images.removeImage({ image: { image: `${REPOSITORY}:1` } }, CALL);

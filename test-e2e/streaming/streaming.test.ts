@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { findTool } from '../harness/environment.js';
+import { Crictl } from '../crictl/crictl.js';
 import { eventually } from '../harness/eventually.js';
 import { freePort } from '../harness/free-port.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
@@ -14,36 +10,12 @@ import { TestPod } from '../harness/pods.js';
 const PAGE = (port: number, address: string) => `mkdir -p /tmp/w; echo -n page ${port} >/tmp/w/index.html; exec httpd -f -p ${address}:${port} -h /tmp/w`;
 
 await onEachEngine('exec, attach and port-forward by crictl', async (t, node) => {
-  const program = await findTool(node.environment, 'crictl');
-  if (program === undefined) {
+  const client = await Crictl.of(node);
+  if (client === undefined) {
     t.comment('crictl is not there: it is built with Go, which this machine lacks');
     return;
   }
-  const config = join(node.directory, 'crictl.yaml');
-  await writeFile(config, `runtime-endpoint: ${node.endpoint}\nimage-endpoint: ${node.endpoint}\n`);
-
-  const start = (args: string[]) => {
-    const child = spawn(program, ['--config', config, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
-    child.stdin.on('error', () => undefined);
-    const ended = once(child, 'close').then(([code]) => code as number | null);
-    let output = '';
-    const saysForwarding = new Promise<void>((resolve) => {
-      child.stdout.on('data', (chunk: Buffer) => {
-        output += chunk.toString();
-        if (output.includes('Forwarding from')) resolve();
-      });
-      child.once('close', () => resolve());
-    });
-    return { child, ended, saysForwarding, stdout: text(child.stdout), stderr: text(child.stderr) };
-  };
-  const crictl = async (args: string[], input?: string | Buffer) => {
-    const { child, ended, stdout, stderr } = start(args);
-    child.stdin.end(input);
-    const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
-    const code = await ended;
-    clearTimeout(timer);
-    return { code, stdout: await stdout, stderr: await stderr };
-  };
+  const crictl = (args: string[], input?: string | Buffer) => client.withInput(args, input);
 
   const pod = await TestPod.run(node);
   const container = await pod.start();
@@ -85,9 +57,9 @@ await onEachEngine('exec, attach and port-forward by crictl', async (t, node) =>
         // A client ends its whole session when nobody listens yet, so each attempt has one of its own.
         const ask = async () => {
           const local = await freePort();
-          const session = start(['port-forward', '-r', transport, id, `${local}:${remote}`]);
+          const session = client.start(['port-forward', '-r', transport, id, `${local}:${remote}`]);
           try {
-            await session.saysForwarding;
+            await session.printed('Forwarding from');
             const socket = connect({ host: '127.0.0.1', port: local });
             socket.on('error', () => undefined);
             socket.write('GET / HTTP/1.0\r\n\r\n');

@@ -20,10 +20,10 @@ export function podSandbox(sandbox: SandboxRecord): PodSandbox {
   };
 }
 
-/** CRI PodSandboxStatus. */
+/** CRI PodSandboxStatus; without an address once the network is detached, since another pod may have it by then. */
 export function podSandboxStatus(sandbox: SandboxRecord): PodSandboxStatus {
   const { config } = sandbox;
-  const [ip = '', ...additional] = sandbox.ips;
+  const [ip = '', ...additional] = sandbox.networkAttached ? sandbox.ips : [];
   return {
     id: sandbox.id,
     metadata: config.metadata,

@@ -80,7 +80,7 @@ async function listening(t: Test, onConnection: (socket: Socket) => void): Promi
 }
 
 for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v3.channel.k8s.io', 'v2.channel.k8s.io', 'channel.k8s.io']) {
-  test(`exec over SPDY ${protocol}: streams, half-close of stdin, exit code`, async (t) => {
+  test(`S5 exec over SPDY ${protocol}: streams, half-close of stdin, exit code`, async (t) => {
     const shim = await started(t);
     const containerId = await running(shim, async (process) => {
       const input: Buffer[] = [];
@@ -109,7 +109,7 @@ for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v3.channel.k8
 }
 
 for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'channel.k8s.io', 'base64.channel.k8s.io', 'v4.base64.channel.k8s.io', '']) {
-  test(`S4 exec over WebSocket ${protocol || 'without a protocol'}`, async (t) => {
+  test(`S4, S5 exec over WebSocket ${protocol || 'without a protocol'}`, async (t) => {
     const shim = await started(t);
     const containerId = await running(shim, async (process) => {
       for await (const chunk of process.stdin()) {
@@ -234,6 +234,25 @@ test('a client that never opens its streams is let go', async (t) => {
   await client.openTypes('error');
   await client.closed;
   t.pass();
+});
+
+test('idle_timeout: a session on which nothing goes is closed, one that is used stays', async (t) => {
+  const shim = await started(t, { change: (config) => ({ ...config, streaming: { ...config.streaming, idleTimeout: 1_500 } }) });
+  const containerId = await running(shim, echo);
+  const open = async () => {
+    const client = await SpdyClient.connect(await exec(shim, containerId, { stdin: true }), ['v4.channel.k8s.io']);
+    return { client, ...(await client.openTypes('error', 'stdin', 'stdout', 'stderr')) };
+  };
+  const [silent, used] = [await open(), await open()];
+  const talk = setInterval(() => used.stdin.write('.'), 50);
+  t.teardown(() => clearInterval(talk));
+  const began = Date.now();
+  await silent.client.closed;
+  t.ok(Date.now() - began > 1_000, `after ${Date.now() - began} ms`);
+  t.notOk(used.client.socket.destroyed);
+  const before = used.stdout.text.length;
+  await until(() => used.stdout.text.length > before);
+  used.client.socket.destroy();
 });
 
 test('S1 a command that leaves a child which holds its streams', async (t) => {
