@@ -32,7 +32,7 @@ export const CALLS = {
     UpdateContainerResources: honoured('Changes the cgroup, then spec and record; an error sets all three back.', component('update-resources')('R2: created, running, exited: spec, cgroup and status agree')),
     ReopenContainerLog: honoured('Opens the log anew at its path, for rotation. FailedPrecondition for a container that does not run.', life('G2 rotation: the new file exists when ReopenContainerLog returns; G3 the directory is made')),
     ExecSync: honoured('Runs a command to its end; both outputs together are bounded.', component('exec-sync')('output of both streams, exit code, and nothing left')),
-    Exec: honoured('A URL good for one SPDY or WebSocket session.', streaming('exec over SPDY v4.channel.k8s.io: streams, half-close of stdin, exit code')),
+    Exec: honoured('A URL good for one SPDY or WebSocket session.', streaming('S5 exec over SPDY v4.channel.k8s.io: streams, half-close of stdin, exit code')),
     Attach: honoured('A URL good for one session; several clients may be attached.', streaming('S6 attach to a terminal with an immediate resize')),
     PortForward: honoured('A URL good for one session; the connection is made inside the pod\'s network namespace, to IPv4 or IPv6 loopback.', streaming('port-forward over SPDY: half-close both ways, many at once, a port where nobody listens')),
     ContainerStats: honoured('Read from the kernel\'s files; the size of the layer from containerd.', stats('ContainerStats of a running container, and of one that does not run')),

@@ -9,7 +9,10 @@ const stop = component('stop');
 const OWN_POD = make('CreateContainer: the pod is the one that is named, and its configuration is the one it was made with');
 const PROCESS = make('CreateContainer: the process: command, arguments, directory, environment, terminal');
 const SHOWN = make('CreateContainer: metadata, labels, annotations, image and log path come back in status and list');
-const MOUNTS = make('CreateContainer: mounts: source, destination, read-only, propagation, options');
+const mounts = component('mount-fields');
+const MOUNT_PATHS = mounts('Mount.container_path, host_path and readonly');
+const MAPPED = mounts('Mount.uidMappings and gidMappings');
+const IMAGE_VOLUME = component('image-volumes')('an image as a volume: bound read-only into the container, with its id in the status, and gone with the container');
 const DEVICES = make('CreateContainer: devices: path on the node, path inside, permissions');
 const RESOURCES = make('CreateContainer: resources, each in its place of the spec');
 const STATUS = component('container-status')('ContainerStatus of a container that has failed: everything about it');
@@ -40,7 +43,7 @@ export const CONTAINER = {
     args: honoured('replaces the image\'s cmd', PROCESS),
     working_dir: honoured('absolute; else the image\'s, else /', PROCESS),
     envs: honoured('over the image\'s', PROCESS),
-    mounts: honoured('see Mount', MOUNTS),
+    mounts: honoured('see Mount', MOUNT_PATHS),
     devices: honoured('see Device', DEVICES),
     labels: honoured('kept, shown and filtered by', SHOWN),
     annotations: honoured('kept and shown', SHOWN),
@@ -61,11 +64,17 @@ export const CONTAINER = {
     value: honoured('UTF-8 without NUL; never in a message or a log', PROCESS),
   },
   Mount: {
-    container_path: honoured('not the root', MOUNTS),
-    host_path: honoured('links are followed; a missing one becomes a directory, as with containerd\'s plugin', MOUNTS),
-    readonly: honoured('ro', MOUNTS),
-    propagation: honoured('checked against the source: bidirectional needs a shared one', MOUNTS),
-    mount_options: honoured('noexec, nodev, nosuid', MOUNTS),
+    container_path: honoured('not the root', MOUNT_PATHS),
+    host_path: honoured('links are followed; a missing one becomes a directory, as with containerd\'s plugin', MOUNT_PATHS),
+    readonly: honoured('ro', MOUNT_PATHS),
+    selinux_relabel: honoured('what is mounted gets the container\'s label where SELinux is on', component('selinux')('Mount.selinux_relabel: what is mounted gets the container\'s label, and so do the pod\'s files; links are not followed')),
+    propagation: honoured('checked against the source: bidirectional needs a shared one', mounts('R4 Mount.propagation: each mode, and a clear error where the source takes no part')),
+    uidMappings: honoured('ids of the mount as the container sees them, by an idmapped mount', MAPPED),
+    gidMappings: honoured('see uidMappings', MAPPED),
+    recursive_read_only: honoured('rro; needs readonly and private propagation; RROUnsupported where runtime or kernel lack it', mounts('Mount.recursive_read_only')),
+    image: honoured('a read-only view of the image, which must be there', IMAGE_VOLUME),
+    image_sub_path: honoured('a directory of the image; links stay inside of it', component('image-volumes')('image_sub_path: a directory of the image, whatever links lead to it')),
+    mount_options: honoured('noexec, nodev, nosuid', mounts('Mount.mount_options')),
   },
   Device: {
     container_path: honoured('as on the node when empty', DEVICES),

@@ -5,7 +5,7 @@ const pods = component('pod-life');
 
 export const ENUMS: Readonly<Record<string, EnumFact>> = {
   Protocol: { values: 3, text: 'all, by CNI\'s names', test: pods('what CNI is told: args, port mappings, bandwidth, DNS, by the capabilities a plugin names') },
-  MountPropagation: { values: 3, text: 'all; another one is InvalidArgument', test: make('CreateContainer: mounts: source, destination, read-only, propagation, options') },
+  MountPropagation: { values: 3, text: 'all; another one is InvalidArgument', test: component('mount-fields')('R4 Mount.propagation: each mode, and a clear error where the source takes no part') },
   NamespaceMode: { values: 4, text: 'all, where each namespace has them; TARGET for PID', test: make('CreateContainer: PID namespace of the pod, of its own, of the node; IPC and network as the pod has them') },
   SupplementalGroupsPolicy: { values: 2, text: 'both', test: make('CreateContainer: user, group and supplemental groups, by number and by name, Merge and Strict') },
   'SecurityProfile.ProfileType': { values: 3, text: 'all', test: make('CreateContainer: seccomp; seccomp_profile_path counts where seccomp is absent') },

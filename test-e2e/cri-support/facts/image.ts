@@ -16,6 +16,7 @@ export const IMAGE = {
     annotations: honoured('of a pull: `io.cri-containerd.pinned=pinned` keeps the image from garbage collection', PINNED),
     user_specified_image: honoured('kept and shown in ContainerStatus', PULL),
     runtime_handler: honoured('of a pull: an unknown one is InvalidArgument', images('a runtime handler that is not configured')),
+    image_ref: honoured('filled in the mounts of ContainerStatus: the id of the image that is mounted', component('image-volumes')('an image as a volume: bound read-only into the container, with its id in the status, and gone with the container')),
   },
   ListImagesRequest: { filter: honoured('one image', NAMES) },
   ListImagesResponse: { images: honoured('each image once, with all its names', NAMES) },

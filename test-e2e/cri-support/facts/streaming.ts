@@ -4,7 +4,7 @@ const execSync = component('exec-sync');
 const streaming = component('streaming');
 
 const SYNC = execSync('output of both streams, exit code, and nothing left');
-const EXEC = streaming('exec over SPDY v4.channel.k8s.io: streams, half-close of stdin, exit code');
+const EXEC = streaming('S5 exec over SPDY v4.channel.k8s.io: streams, half-close of stdin, exit code');
 const STREAMS_ASKED = streaming('Exec: a stream that was not asked for carries nothing');
 const TERMINAL = streaming('a terminal: the first size is there when the command starts, later ones follow');
 const ATTACH = streaming('S6 attach: several clients see the output beside the log; stdin_once closes the input and output runs to the exit');

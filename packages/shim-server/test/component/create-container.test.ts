@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
-import { MountPropagation, NamespaceMode, SecurityProfile_ProfileType as ProfileType, SupplementalGroupsPolicy, type ContainerConfig, type DeepPartial, type LinuxContainerSecurityContext, type Mount } from '@criquet/cri-api';
+import { NamespaceMode, SecurityProfile_ProfileType as ProfileType, SupplementalGroupsPolicy, type ContainerConfig, type DeepPartial, type LinuxContainerSecurityContext } from '@criquet/cri-api';
 import { test, type Test } from 'tap';
 import { recordedSpec } from './recorded-spec.js';
 import { NAMESPACE, Shim } from './shim-harness.js';
@@ -63,22 +62,6 @@ test('CreateContainer: metadata, labels, annotations, image and log path come ba
     image, imageRef: pod.shim.image.id, imageId: pod.shim.image.id,
   }]);
   t.match(recordedSpec(pod.shim, containerId).annotations, { 'io.kubernetes.cri.container-name': 'app' });
-});
-
-test('CreateContainer: mounts: source, destination, read-only, propagation, options', async (t) => {
-  const pod = await Pod.start(t);
-  const source = join(pod.shim.dir, 'shared');
-  await mkdir(source);
-  for (const args of [['--bind', source, source], ['--make-shared', source]]) t.equal(spawnSync('mount', args).status, 0);
-  const bind = async (mount: DeepPartial<Mount>) => {
-    const spec = await pod.container({ mounts: [{ hostPath: source, containerPath: '/in', ...mount }] });
-    return { ...spec.mounts?.find(({ destination }) => destination === '/in'), root: spec.linux?.rootfsPropagation };
-  };
-  t.match(await bind({}), { type: 'bind', source, options: ['rbind', 'rprivate', 'rw'], root: undefined });
-  t.match(await bind({ readonly: true }), { options: ['rbind', 'rprivate', 'ro'] });
-  t.match(await bind({ propagation: MountPropagation.PROPAGATION_HOST_TO_CONTAINER }), { options: ['rbind', 'rslave', 'rw'], root: 'rslave' });
-  t.match(await bind({ propagation: MountPropagation.PROPAGATION_BIDIRECTIONAL }), { options: ['rbind', 'rshared', 'rw'], root: 'rshared' });
-  t.ok((await bind({ mountOptions: ['noexec', 'nodev'] })).options?.join().endsWith('noexec,nodev'));
 });
 
 test('CreateContainer: devices: path on the node, path inside, permissions', async (t) => {
