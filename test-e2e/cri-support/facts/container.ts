@@ -14,6 +14,7 @@ const MOUNT_PATHS = mounts('Mount.container_path, host_path and readonly');
 const MAPPED = mounts('Mount.uidMappings and gidMappings');
 const IMAGE_VOLUME = component('image-volumes')('an image as a volume: bound read-only into the container, with its id in the status, and gone with the container');
 const DEVICES = make('CreateContainer: devices: path on the node, path inside, permissions');
+const CDI = component('container-devices')('X7 CDI: what a device edits is in the spec; a spec file that appears after the start counts');
 const RESOURCES = make('CreateContainer: resources, each in its place of the spec');
 const STATUS = component('container-status')('ContainerStatus of a container that has failed: everything about it');
 const FAILED_START = component('container-status')('ContainerStatus of a container that could not be started: the reason and the message');
@@ -53,6 +54,7 @@ export const CONTAINER = {
     tty: honoured('a terminal: one stream, resize', PROCESS),
     linux: honoured('see LinuxContainerConfig', RESOURCES),
     windows: windowsField('ignored on Linux'),
+    CDI_devices: honoured('see CDIDevice', CDI),
     stop_signal: honoured('over the image\'s StopSignal, over SIGTERM', SIGNAL),
   },
   ContainerMetadata: {
@@ -81,6 +83,7 @@ export const CONTAINER = {
     host_path: honoured('a device, a link to one, or a directory of them', DEVICES),
     permissions: honoured('of r, w and m; rwm when empty', DEVICES),
   },
+  CDIDevice: { name: honoured('edits of a specification in the CDI directories, which are read anew; an unknown device is FailedPrecondition', CDI) },
   LinuxContainerConfig: {
     resources: honoured('see LinuxContainerResources', RESOURCES),
     security_context: honoured('see LinuxContainerSecurityContext', make('CreateContainer: no_new_privs, read-only root, masked and read-only paths')),

@@ -1,5 +1,6 @@
 import type { Facts } from '../facts.js';
 import { CALLS } from './calls.js';
+import { CHECKPOINT } from './checkpoint.js';
 import { CONTAINER } from './container.js';
 import { ENUMS } from './enums.js';
 import { EVENTS_AND_METRICS } from './events-and-metrics.js';
@@ -15,5 +16,5 @@ import { WINDOWS } from './windows.js';
 export const FACTS: Facts = {
   calls: CALLS,
   enums: ENUMS,
-  messages: { ...RUNTIME, ...POD_SANDBOX, ...CONTAINER, ...SECURITY, ...STREAMING, ...STATS, ...EVENTS_AND_METRICS, ...IMAGE, ...WINDOWS },
+  messages: { ...RUNTIME, ...POD_SANDBOX, ...CONTAINER, ...SECURITY, ...STREAMING, ...STATS, ...EVENTS_AND_METRICS, ...CHECKPOINT, ...IMAGE, ...WINDOWS },
 };

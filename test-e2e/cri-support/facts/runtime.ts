@@ -40,6 +40,7 @@ export const RUNTIME = {
   },
   RuntimeFeatures: {
     supplemental_groups_policy: honoured('true', HANDLERS),
+    user_namespaces_host_network: honoured('true', HANDLERS),
     mount_options: honoured('true', HANDLERS),
   },
   RuntimeConfigResponse: { linux: honoured('see LinuxRuntimeConfiguration', component('server')('RuntimeConfig: the cgroup driver is cgroupfs by default')) },

@@ -13,6 +13,7 @@ const APPARMOR = make('CreateContainer: AppArmor, in both fields, is refused whe
 const PID = make('CreateContainer: PID namespace of the pod, of its own, of the node; IPC and network as the pod has them');
 const MODES = pod('RunPodSandbox: namespaces by mode, and the status tells them');
 const CAPABILITIES = make('CreateContainer: capabilities are added to and dropped from the default ones');
+const USERNS = component('user-namespaces')('userns_options mode POD, uids and gids: the pod sandbox');
 const STATUS = component('container-status')('ContainerStatus of a container that has failed: everything about it');
 
 /** What a container may do, and as whom. */
@@ -39,6 +40,7 @@ export const SECURITY = {
   Capability: {
     add_capabilities: honoured('with or without CAP_; ALL is everything the node has', CAPABILITIES),
     drop_capabilities: honoured('ALL begins with nothing', CAPABILITIES),
+    add_ambient_capabilities: honoured('added to all sets, the ambient and inheritable ones too', component('security-context')('X6 ambient capabilities: what is added is ambient when CRI or the configuration says so')),
   },
   SELinuxOption: {
     user: honoured('default system_u', SELINUX),
@@ -55,6 +57,17 @@ export const SECURITY = {
     pid: honoured('POD, CONTAINER, NODE, TARGET, for each container', PID),
     ipc: honoured('NODE: the node\'s IPC namespace and /dev/shm', MODES),
     target_id: honoured('a running container of the same pod, checked at create', life('the PID namespace of another container of the pod: only of one that runs')),
+    userns_options: honoured('see UserNamespace', USERNS),
+  },
+  UserNamespace: {
+    mode: honoured('POD or NODE; a container\'s must be its pod\'s', USERNS),
+    uids: honoured('one mapping, from 0', USERNS),
+    gids: honoured('one mapping, from 0', USERNS),
+  },
+  IDMapping: {
+    host_id: honoured('of the node', USERNS),
+    container_id: honoured('inside', component('user-namespaces')('mounts[].uid_mappings and gid_mappings')),
+    length: honoured('how many', USERNS),
   },
   Int64Value: { value: honoured('see where it is used', USERS) },
   ContainerUser: { linux: honoured('see LinuxContainerUser', STATUS) },
