@@ -15,7 +15,7 @@ const MAPPED = mounts('Mount.uidMappings and gidMappings');
 const IMAGE_VOLUME = component('image-volumes')('an image as a volume: bound read-only into the container, with its id in the status, and gone with the container');
 const DEVICES = make('CreateContainer: devices: path on the node, path inside, permissions');
 const CDI = component('container-devices')('X7 CDI: what a device edits is in the spec; a spec file that appears after the start counts');
-const RESOURCES = make('CreateContainer: resources, each in its place of the spec');
+const RESOURCES = component('container-resources')('resources of a new container, each where the runtime looks for it');
 const STATUS = component('container-status')('ContainerStatus of a container that has failed: everything about it');
 const FAILED_START = component('container-status')('ContainerStatus of a container that could not be started: the reason and the message');
 const FILTERS = pods('ListPodSandbox and ListContainers: every filter, alone and together');
@@ -86,7 +86,7 @@ export const CONTAINER = {
   CDIDevice: { name: honoured('edits of a specification in the CDI directories, which are read anew; an unknown device is FailedPrecondition', CDI) },
   LinuxContainerConfig: {
     resources: honoured('see LinuxContainerResources', RESOURCES),
-    security_context: honoured('see LinuxContainerSecurityContext', make('CreateContainer: no_new_privs, read-only root, masked and read-only paths')),
+    security_context: honoured('see LinuxContainerSecurityContext', component('security-context')('capabilities, no_new_privs, masked and read-only paths, read-only root')),
   },
   LinuxContainerResources: {
     cpu_period: honoured('microseconds; 0 is not set', RESOURCES),

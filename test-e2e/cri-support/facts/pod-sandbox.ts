@@ -10,7 +10,7 @@ const LOGS_AND_DNS = make('RunPodSandbox: the log directory is where containers 
 const NAMESPACES = make('RunPodSandbox: namespaces by mode, and the status tells them');
 const IDENTITY = make('RunPodSandbox: user, groups and SELinux options of the pause process');
 const SECCOMP = make('RunPodSandbox: the seccomp profile of the pause process; seccomp_profile_path counts where seccomp is absent');
-const NOT_TAKEN = make('RunPodSandbox: what the pause process does not take: a writable root, AppArmor, a groups policy');
+const NOT_TAKEN = make('RunPodSandbox: what the pause process does not take: a writable root, a groups policy');
 const STOP = make('StopPodSandbox and RemovePodSandbox act on the pod that is named');
 const ROUND = life('a pod from RunPodSandbox to RemovePodSandbox');
 const FILTERS = life('ListPodSandbox and ListContainers: every filter, alone and together');
@@ -126,7 +126,7 @@ export const POD_SANDBOX = {
     supplemental_groups_policy: ignored('the pause process has numbers only and no /etc/group, so that Merge and Strict are the same', NOT_TAKEN),
     privileged: honoured('no seccomp for the pause process, writable sysfs; privileged containers need it', make('RunPodSandbox: a privileged pod is unconfined, and its sysfs can be written to')),
     seccomp: honoured('filter of the pause process', SECCOMP),
-    apparmor: ignored('the pause process runs the daemon\'s own program of 200 bytes without capabilities; containers have their own field', NOT_TAKEN),
+    apparmor: honoured('of the pause process, only where it is asked for', component('security-context')('AppArmor: of a sandbox, only where it asks')),
     seccomp_profile_path: honoured('counts where `seccomp` is absent', SECCOMP),
   },
 } satisfies MessageFacts;

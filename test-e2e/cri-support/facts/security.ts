@@ -2,24 +2,24 @@ import { component, honoured, type MessageFacts } from '../facts.js';
 
 const make = component('create-container');
 const pod = component('run-pod-sandbox');
-const life = component('container-life');
 
-const USERS = make('CreateContainer: user, group and supplemental groups, by number and by name, Merge and Strict');
-const TIGHT = make('CreateContainer: no_new_privs, read-only root, masked and read-only paths');
+const security = component('security-context');
+
+const USERS = security('X5 group named as user: as /etc/group says with Merge, as CRI says with Strict, and the status reports it');
+const TIGHT = security('capabilities, no_new_privs, masked and read-only paths, read-only root');
 const PRIVILEGED = make('CreateContainer: privileged: everything the node has, nothing masked, only in a privileged pod');
 const SELINUX = make('CreateContainer: SELinux options of the container, else those of the pod');
-const SECCOMP = make('CreateContainer: seccomp; seccomp_profile_path counts where seccomp is absent');
-const APPARMOR = make('CreateContainer: AppArmor, in both fields, is refused where the kernel does not have it; unconfined is not');
-const PID = make('CreateContainer: PID namespace of the pod, of its own, of the node; IPC and network as the pod has them');
+const SECCOMP = security('X2 a seccomp profile of the node is used as it stands; one that is missing, relative or broken is none');
+const APPARMOR = security('AppArmor: the new field, the deprecated one, the default, and a profile that is not loaded');
+const PID = security('PID, IPC and network namespaces: the pod decides, and a container of its own PID namespace');
 const MODES = pod('RunPodSandbox: namespaces by mode, and the status tells them');
-const CAPABILITIES = make('CreateContainer: capabilities are added to and dropped from the default ones');
 const USERNS = component('user-namespaces')('userns_options mode POD, uids and gids: the pod sandbox');
 const STATUS = component('container-status')('ContainerStatus of a container that has failed: everything about it');
 
 /** What a container may do, and as whom. */
 export const SECURITY = {
   LinuxContainerSecurityContext: {
-    capabilities: honoured('see Capability', CAPABILITIES),
+    capabilities: honoured('see Capability', TIGHT),
     privileged: honoured('all capabilities and devices, nothing masked, no seccomp; needs a privileged pod', PRIVILEGED),
     namespace_options: honoured('`pid` and `target_id`; network and IPC are the pod\'s', PID),
     selinux_options: honoured('labels of the process and its mounts where SELinux is on', SELINUX),
@@ -33,14 +33,14 @@ export const SECURITY = {
     masked_paths: honoured('as given; none with privileged', TIGHT),
     readonly_paths: honoured('as given; none with privileged', TIGHT),
     seccomp: honoured('the filter; RuntimeDefault is made for the node\'s architecture and the container\'s capabilities', SECCOMP),
-    apparmor: honoured('the profile, where the kernel has AppArmor and the profile is loaded; else FailedPrecondition', APPARMOR),
+    apparmor: honoured('the profile, where the kernel has AppArmor and the profile is loaded; else FailedPrecondition. Without a wish the default profile', APPARMOR),
     apparmor_profile: honoured('counts where `apparmor` is absent', APPARMOR),
     seccomp_profile_path: honoured('counts where `seccomp` is absent', SECCOMP),
   },
   Capability: {
-    add_capabilities: honoured('with or without CAP_; ALL is everything the node has', CAPABILITIES),
-    drop_capabilities: honoured('ALL begins with nothing', CAPABILITIES),
-    add_ambient_capabilities: honoured('added to all sets, the ambient and inheritable ones too', component('security-context')('X6 ambient capabilities: what is added is ambient when CRI or the configuration says so')),
+    add_capabilities: honoured('with or without CAP_; ALL is everything the node has', TIGHT),
+    drop_capabilities: honoured('ALL begins with nothing', TIGHT),
+    add_ambient_capabilities: honoured('added to all sets, the ambient and inheritable ones too', security('X6 ambient capabilities: what is added is ambient when CRI or the configuration says so')),
   },
   SELinuxOption: {
     user: honoured('default system_u', SELINUX),
@@ -56,7 +56,7 @@ export const SECURITY = {
     network: honoured('NODE: the node\'s network and UTS namespaces, no CNI', MODES),
     pid: honoured('POD, CONTAINER, NODE, TARGET, for each container', PID),
     ipc: honoured('NODE: the node\'s IPC namespace and /dev/shm', MODES),
-    target_id: honoured('a running container of the same pod, checked at create', life('the PID namespace of another container of the pod: only of one that runs')),
+    target_id: honoured('a running container of the same pod, checked at create and at start', security('PID namespace TARGET: the target is looked at again when the container starts')),
     userns_options: honoured('see UserNamespace', USERNS),
   },
   UserNamespace: {
