@@ -56,7 +56,7 @@ test('RunPodSandbox: host name, cgroup parent, sysctls and resources reach the p
     'io.kubernetes.cri.sandbox-memory': '1000',
   });
   const { info } = await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod, verbose: true });
-  t.match(JSON.parse(info.info ?? ''), { config: { linux: { overhead: { memoryLimitInBytes: 99 } } } });
+  t.match(info.info, /"overhead": ?\{[^}]*\b99\b/);
 });
 
 test('RunPodSandbox: user, groups and SELinux options of the pause process', async (t) => {
