@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MountPropagation, type DeepPartial, type Mount } from '@criquet/cri-api';
+import { MountPropagation, NamespaceMode, type DeepPartial, type Mount } from '@criquet/cri-api';
 import { eventually } from '../harness/eventually.js';
 import { onEachEngine, runtimeUnderTest } from '../harness/on-each-engine.js';
 import { BUSYBOX, CALL, TestPod, type TestContainer } from '../harness/pods.js';
@@ -149,6 +149,25 @@ await onEachEngine('mounts', async (t, node) => {
     t.equal(await output(again, 'cat /data/seed'), 'from the image', 'each container has its own');
     await container.remove();
     await again.remove();
+  });
+
+  await t.test('image volumes and volumes of the image in a user namespace', criquetOnly, async (t) => {
+    const ids = (hostId: number) => [{ containerId: 0, hostId, length: 65_536 }];
+    const namespaceOptions = { pid: NamespaceMode.CONTAINER, usernsOptions: { mode: NamespaceMode.POD, uids: ids(200_000), gids: ids(300_000) } };
+    const linux = { securityContext: { namespaceOptions } };
+    const mapped = await TestPod.run(node, { linux: { cgroupParent: `/${node.cgroupParent}`, ...linux } });
+    const mappings = { uidMappings: ids(200_000), gidMappings: ids(300_000) };
+    for (const name of [SEVERAL_LAYERS, ONE_LAYER]) {
+      const container = await mapped.start({ linux, mounts: [volume(name, mappings), volume(name, { ...mappings, containerPath: '/sub', imageSubPath: 'absolute' })] });
+      t.equal(await output(container, 'stat -c "%u %g %a" /vol/data/seed /sub/seed'), '0 0 640\n0 0 640', name);
+      t.equal(await output(container, 'cat /vol/data/seed'), 'from the image');
+      t.match(await output(container, 'touch /vol/data/new'), /Read-only file system/);
+      await container.remove();
+    }
+    const container = await mapped.start({ linux, image: { image: SEVERAL_LAYERS } });
+    t.equal(await output(container, 'stat -c "%u %g %a" /data/seed'), '0 0 640');
+    t.equal(await output(container, 'echo changed > /data/seed && cat /data/seed'), 'changed');
+    await mapped.remove();
   });
 
   await pod.remove();

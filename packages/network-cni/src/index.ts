@@ -35,7 +35,14 @@ export type { PluginProcessLimits } from './plugin/plugin-process.js';
 export { pickPluginEnvironment } from './plugin/plugin-environment.js';
 
 // Network namespaces
-export { NetnsError, type CreateNetnsOptions, type NetnsConnection, type NetnsProvider } from './netns/netns-provider.js';
+export {
+  NetnsError,
+  type CreateNetnsOptions,
+  type IdMapping,
+  type NetnsConnection,
+  type NetnsProvider,
+  type NetnsUserns,
+} from './netns/netns-provider.js';
 export { NetnsThread, type NetnsThreadOptions } from './netns/netns-thread.js';
 
 // Versions of the CNI specification

@@ -37,6 +37,7 @@ export {
   type WrittenBlob,
 } from './services/content.js';
 export type { Mount, SnapshotInfo, SnapshotKind, SnapshotLabels, Snapshots, SnapshotUsage } from './services/snapshots.js';
+export { REMAP_IDS, remapLabels } from './remap-labels.js';
 export type { Diff, DiffOptions } from './services/diff.js';
 export type { Descriptor, ImageRecord, Images, NewImage } from './services/images.js';
 export type { ContainerRecord, ContainerRuntime, Containers, NewContainer } from './services/containers.js';

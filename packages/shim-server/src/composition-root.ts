@@ -4,6 +4,8 @@ import { Cni, ConfigDirectory, NetnsThread, type NetnsProvider, type PluginRunne
 import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { container, instanceCachingFactory, type DependencyContainer } from 'tsyringe';
+import { AppArmorProfiles } from './apparmor/index.js';
+import { CdiDirectories } from './cdi/index.js';
 import type { CriquetConfig } from './config/index.js';
 import { AttachStream } from './container/attach-stream.js';
 import { ExecStream } from './container/exec-stream.js';
@@ -22,6 +24,7 @@ import { sandboxCodec } from './state/sandbox-record.js';
 import { noFailpoints, type Failpoints } from './steps/failpoints.js';
 import { StreamServer, type StreamRuntime } from './streaming/index.js';
 import { Token, type NodeRoots } from './tokens.js';
+import { layOutUsernsChild } from './userns/userns-child.js';
 
 /** What a test may put in the place of the real thing. */
 export interface Replacements {
@@ -62,12 +65,20 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   const node = { ...found, ...replacements.nodeFacts };
   root.register(Token.NodeFacts, { useValue: node });
   root.register(RuntimeHandlers, { useValue: await RuntimeHandlers.load(config, node, containerd, logger) });
-  root.register(Token.NodeRoots, { useValue: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' } });
+  const roots = replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' };
+  root.register(Token.NodeRoots, { useValue: roots });
+  const { disableApparmor, apparmorParser } = config.security;
+  root.register(Token.AppArmorProfiles, {
+    useValue: new AppArmorProfiles({ enabled: node.apparmorEnabled && !disableApparmor, parser: apparmorParser, sys: roots.sys }),
+  });
+  root.register(Token.CdiDirectories, {
+    useValue: new CdiDirectories(config.devices.cdiSpecDirs, (file, problem) => logger.warn({ file, problem }, 'CDI specification not used')),
+  });
   const pauseRoot = await layOutPauseRoot(layout);
   if (node.selinuxContexts !== undefined) await relabel(pauseRoot, node.selinuxContexts.readOnlyFile, xattrs);
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
-  root.register(Token.Netns, { useValue: replacements.netns ?? new NetnsThread() });
+  root.register(Token.Netns, { useValue: replacements.netns ?? (await netnsThread(layout)) });
   root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
   root.register(Token.Cni, {
     useValue: new Cni({
@@ -86,6 +97,11 @@ export async function composeRoot({ config, logger, containerd, report, replacem
     useFactory: instanceCachingFactory((resolver) => streamServer(config, streamRuntime(resolver), logger)),
   });
   return root;
+}
+
+async function netnsThread(layout: Layout): Promise<NetnsThread> {
+  const usernsChild = await layOutUsernsChild(layout);
+  return new NetnsThread(usernsChild === undefined ? {} : { usernsChild });
 }
 
 function streamRuntime(resolver: DependencyContainer): StreamRuntime {

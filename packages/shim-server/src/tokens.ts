@@ -2,6 +2,8 @@ import type { Cni, ConfigDirectory, NetnsProvider } from '@criquet/network-cni';
 import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
+import type { AppArmorProfiles } from './apparmor/index.js';
+import type { CdiDirectories } from './cdi/index.js';
 import type { CriquetConfig } from './config/index.js';
 import type { Xattrs } from './runtime/xattrs.js';
 import type { NodeFacts } from './spec/index.js';
@@ -33,6 +35,8 @@ export const Token = {
   Netns: token<NetnsProvider>('Netns'),
   NodeFacts: token<NodeFacts>('NodeFacts'),
   NodeRoots: token<NodeRoots>('NodeRoots'),
+  AppArmorProfiles: token<AppArmorProfiles>('AppArmorProfiles'),
+  CdiDirectories: token<CdiDirectories>('CdiDirectories'),
   Layout: token<Layout>('Layout'),
   Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
   Containers: token<RecordStore<ContainerRecord>>('Containers'),

@@ -1,7 +1,7 @@
-import { closeSync, openSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { insideNetns } from './inside-netns.js';
 import type { SocketPair } from './netns-messages.js';
-import { codeOf, StepError } from './pinned-netns.js';
+import { codeOf, step, StepError } from './step-error.js';
 import type { Syscalls } from './syscalls.js';
 
 const FIRST_PAUSE_MS = 1;
@@ -34,54 +34,23 @@ async function connectFamily(
   port: number,
   timeoutMs: number,
 ): Promise<SocketPair> {
-  const step = `connect to ${family === 'ipv4' ? '127.0.0.1' : '[::1]'}:${port}`;
-  const fd = socketInside(system, home, path, family, step);
+  const name = `connect to ${family === 'ipv4' ? '127.0.0.1' : '[::1]'}:${port}`;
+  const fd = socketInside(system, home, path, family, name);
   try {
     system.connectLoopback(fd, family, port);
     const end = Date.now() + timeoutMs;
     for (let ms = FIRST_PAUSE_MS; !system.isConnected(fd); ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
-      if (Date.now() > end) throw new StepError(step, 'ETIMEDOUT', `no answer within ${timeoutMs} ms`);
+      if (Date.now() > end) throw new StepError(name, 'ETIMEDOUT', `no answer within ${timeoutMs} ms`);
       await pause(ms);
     }
     return { readFd: fd, writeFd: system.duplicate(fd) };
   } catch (error) {
     system.close(fd);
-    throw error instanceof StepError ? error : new StepError(step, codeOf(error), error instanceof Error ? error.message : String(error));
+    throw error instanceof StepError ? error : new StepError(name, codeOf(error), error instanceof Error ? error.message : String(error));
   }
 }
 
-/** Synchronous on purpose: nothing else may run on the thread while it is elsewhere. */
-function socketInside(system: Syscalls, home: number, path: string, family: 'ipv4' | 'ipv6', step: string): number {
-  const make = () => {
-    try {
-      return system.streamSocket(family);
-    } catch (error) {
-      throw new StepError(step, codeOf(error), (error as Error).message);
-    }
-  };
-  if (path === '') return make();
-  let netns: number;
-  try {
-    netns = openSync(path, 'r');
-  } catch (error) {
-    throw new StepError('open the pin', codeOf(error), (error as Error).message);
-  }
-  try {
-    try {
-      system.enterNet(netns);
-    } catch (error) {
-      throw new StepError('enter the namespace', codeOf(error), (error as Error).message);
-    }
-    try {
-      return make();
-    } finally {
-      try {
-        system.enterNet(home);
-      } catch (error) {
-        throw new StepError('return to the own namespace', codeOf(error), (error as Error).message, true);
-      }
-    }
-  } finally {
-    closeSync(netns);
-  }
+function socketInside(system: Syscalls, home: number, path: string, family: 'ipv4' | 'ipv6', name: string): number {
+  const make = () => step(name, () => system.streamSocket(family));
+  return path === '' ? make() : insideNetns(system, home, path, make);
 }

@@ -1,5 +1,17 @@
+import type { NetnsUserns } from './netns-provider.js';
+
+/** A user namespace, and the program of the child that it is made in. */
+export interface UsernsWork extends NetnsUserns {
+  readonly program: string;
+}
+
 export type NetnsWork =
-  | { readonly operation: 'create'; readonly path: string; readonly sysctls: Readonly<Record<string, string>> }
+  | {
+      readonly operation: 'create';
+      readonly path: string;
+      readonly sysctls: Readonly<Record<string, string>>;
+      readonly userns?: UsernsWork;
+    }
   | { readonly operation: 'release'; readonly path: string }
   /** An empty path is the daemon's own namespace. */
   | { readonly operation: 'connect'; readonly path: string; readonly port: number; readonly timeoutMs: number };

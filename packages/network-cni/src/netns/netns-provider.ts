@@ -7,27 +7,41 @@ export interface NetnsConnection {
   readonly output: Writable;
 }
 
+/** A range of ids of a user namespace and what they are outside of it, as CRI's IDMapping. */
+export interface IdMapping {
+  readonly containerId: number;
+  readonly hostId: number;
+  /** At least 1. */
+  readonly length: number;
+}
+
+/** A user namespace that is to own the network namespace. */
+export interface NetnsUserns {
+  /** Where it is pinned; a `release` of its own removes it. */
+  readonly path: string;
+  /** Id 0 is among them: the effective user id that the namespace is made with is what it is outside. */
+  readonly uids: readonly IdMapping[];
+  readonly gids: readonly IdMapping[];
+}
+
 export interface CreateNetnsOptions {
+  /** Default: the daemon's own user namespace. */
+  readonly userns?: NetnsUserns;
   /** Network sysctls by name (`net.ipv4.ip_forward`), written inside the new namespace before it is pinned. */
   readonly sysctls?: Readonly<Record<string, string>>;
   /** Checked before the work begins; the work itself takes about a millisecond and is not interrupted. */
   readonly signal?: AbortSignal;
 }
 
-/**
- * Makes and removes pinned network namespaces.
- *
- * NetnsThread is the implementation for pods in the daemon's own user namespace. A pod with a user namespace of its own needs its
- * netns born inside that one, which no thread of a multithreaded process can enter: that will be a second implementation, which
- * asks a small helper child, behind this same interface.
- */
+/** Makes and removes pinned network namespaces, and the user namespaces that own them. */
 export interface NetnsProvider {
   /**
    * Makes a network namespace with `lo` up and pins it at `path` by a bind mount. Makes the parent directory where it is absent.
-   * Fails with NetnsError (`EEXIST`) when `path` is there already; leaves nothing behind when it fails.
+   * Fails with NetnsError (`EEXIST`) when `path` is there already; leaves nothing behind when it fails. With `userns` the same is true
+   * of that one and its pin, and both are made in a child process, since no thread of a multithreaded one can be in another user namespace.
    */
   create(path: string, options?: CreateNetnsOptions): Promise<void>;
-  /** Unmounts and removes the pin. Succeeds when it is gone already or is a plain file. */
+  /** Unmounts and removes the pin of a network or user namespace. Succeeds when it is gone already or is a plain file. */
   release(path: string): Promise<void>;
   /** Whether a namespace is pinned at `path`; false for a plain file and for nothing. */
   exists(path: string): Promise<boolean>;

@@ -12,6 +12,10 @@ export interface NetnsThreadOptions {
   readonly timeoutMs?: number;
   /** The worker's module, for bundles that lay it elsewhere. Default: `netns-worker.js` beside this module. */
   readonly workerUrl?: URL;
+  /**
+   * The executable in which user namespaces are made; see the README for what it reads and writes. Without it `create` with `userns` fails.
+   */
+  readonly usernsChild?: string;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -33,7 +37,8 @@ interface Pending {
 
 /**
  * Makes network namespaces without a process: one worker thread leaves the daemon's namespace by system call, pins the new one and
- * returns. The main thread never leaves its own. One namespace takes about a millisecond, in which the event loop goes on.
+ * returns. The main thread never leaves its own. One namespace takes about a millisecond, in which the event loop goes on. Only a
+ * namespace inside of a new user namespace needs a child process, which the same thread starts and ends.
  *
  * The worker starts with the first request. When it dies, requests under way fail with step `worker` (release their paths) and the
  * next request starts another.
@@ -41,6 +46,7 @@ interface Pending {
 export class NetnsThread implements NetnsProvider {
   readonly #timeoutMs: number;
   readonly #workerUrl: URL;
+  readonly #usernsChild: string | undefined;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #lastId = 0;
@@ -49,12 +55,24 @@ export class NetnsThread implements NetnsProvider {
 
   constructor(options: NetnsThreadOptions = {}) {
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#usernsChild = options.usernsChild;
     this.#workerUrl = options.workerUrl ?? new URL('./netns-worker.js', import.meta.url);
   }
 
   async create(path: string, options: CreateNetnsOptions = {}): Promise<void> {
     options.signal?.throwIfAborted();
-    await this.#request({ operation: 'create', path, sysctls: { ...options.sysctls } });
+    const { userns } = options;
+    await this.#request({
+      operation: 'create',
+      path,
+      sysctls: { ...options.sysctls },
+      ...(userns === undefined ? {} : { userns: { ...userns, program: this.#childProgram(path) } }),
+    });
+  }
+
+  #childProgram(path: string): string {
+    if (this.#usernsChild !== undefined) return this.#usernsChild;
+    throw new NetnsError('make the user namespace', path, 'ENOSYS', 'there is no program for it on this machine');
   }
 
   async release(path: string): Promise<void> {
@@ -138,7 +156,7 @@ export class NetnsThread implements NetnsProvider {
       for (const fd of [sockets.readFd, sockets.writeFd]) closeSync(fd);
     } else if (request.operation === 'create' && failure === undefined) {
       // no one knows of this namespace; a failure here leaves it to the release that its caller owes
-      this.release(request.path).catch(() => undefined);
+      for (const pin of [request.path, request.userns?.path]) if (pin !== undefined) this.release(pin).catch(() => undefined);
     }
   }
 

@@ -1,10 +1,12 @@
 // Entry point of the worker thread; see netns-thread.ts.
 import { openSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import type { NetnsReply, NetnsRequest } from './netns-messages.js';
+import type { NetnsReply, NetnsRequest, SocketPair } from './netns-messages.js';
 import { connectLoopback } from './loopback-connect.js';
-import { createPinned, releasePinned, StepError } from './pinned-netns.js';
+import { createPinned, releasePinned } from './pinned-netns.js';
+import { StepError } from './step-error.js';
 import { loadSyscalls } from './syscalls.js';
+import { createPinnedInUserns } from './userns-netns.js';
 
 const system = loadSyscalls();
 /** The way back. Opened before the thread ever leaves. */
@@ -21,17 +23,22 @@ function fail(id: number, error: unknown): void {
   if (threadLost) throw error; // ends this thread; the next request gets a new one
 }
 
+/** Answers when it is done. */
+function settle(id: number, work: Promise<SocketPair | void>): void {
+  work.then(
+    (sockets) => reply({ id, ...(sockets === undefined ? {} : { sockets }) }),
+    (error: unknown) => {
+      // Out of the promise, so that what is thrown ends the thread.
+      setImmediate(() => fail(id, error));
+    },
+  );
+}
+
 parentPort?.on('message', (request: NetnsRequest) => {
   const { id, path } = request;
-  if (request.operation === 'connect') {
-    connectLoopback(system, home, path, request.port, request.timeoutMs).then(
-      (sockets) => reply({ id, sockets }),
-      (error: unknown) => {
-        // Out of the promise, so that what is thrown ends the thread.
-        setImmediate(() => fail(id, error));
-      },
-    );
-    return;
+  if (request.operation === 'connect') return settle(id, connectLoopback(system, home, path, request.port, request.timeoutMs));
+  if (request.operation === 'create' && request.userns !== undefined) {
+    return settle(id, createPinnedInUserns(system, home, path, request.sysctls, request.userns));
   }
   try {
     if (request.operation === 'create') createPinned(system, home, path, request.sysctls);

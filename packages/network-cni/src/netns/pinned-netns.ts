@@ -1,22 +1,8 @@
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf, step } from './step-error.js';
 import { sysctlPath } from './sysctls.js';
 import type { Syscalls } from './syscalls.js';
-
-/** A step that failed, in a form that passes between threads. */
-export class StepError extends Error {
-  override readonly name = 'StepError';
-
-  constructor(
-    readonly step: string,
-    readonly code: string,
-    readonly reason: string,
-    /** The thread is stuck in a namespace that is not its own: it must not be used again. */
-    readonly threadLost = false,
-  ) {
-    super(`${step}: ${reason}`);
-  }
-}
 
 /**
  * Makes a network namespace with `lo` up, pins it at `path` and returns the calling thread to `home`, an open file of its own
@@ -26,16 +12,11 @@ export class StepError extends Error {
  * makes `/`, other mount namespaces see it too; where it is private, only this one does. The mount table gets no entry but the pin.
  */
 export function createPinned(system: Syscalls, home: number, path: string, sysctls: Readonly<Record<string, string>>): void {
-  step('make the directory', () => mkdirSync(dirname(path), { recursive: true, mode: 0o755 }));
-  step('create the pin', () => closeSync(openSync(path, 'wx', 0o444)));
+  createPin(path);
   try {
     step('unshare', () => system.unshareNet());
     try {
-      step('bring lo up', () => system.bringLoopbackUp());
-      for (const [name, value] of Object.entries(sysctls)) {
-        // /proc/sys/net shows the namespace of the thread that opens it
-        step(`sysctl ${name}`, () => writeFileSync(sysctlPath(name), value, { flag: 'w' }));
-      }
+      setUp(system, sysctls);
       step('pin', () => system.bindMount('/proc/thread-self/ns/net', path));
     } finally {
       step('return to the own namespace', () => system.enterNet(home), true);
@@ -47,6 +28,21 @@ export function createPinned(system: Syscalls, home: number, path: string, sysct
       // the first failure is the one to report; whoever asked for the namespace releases it again
     }
     throw error;
+  }
+}
+
+/** Makes the empty file that a namespace is to be mounted on. */
+export function createPin(path: string): void {
+  step('make the directory', () => mkdirSync(dirname(path), { recursive: true, mode: 0o755 }));
+  step('create the pin', () => closeSync(openSync(path, 'wx', 0o444)));
+}
+
+/** What every new network namespace gets; for a thread that is inside of it. */
+export function setUp(system: Syscalls, sysctls: Readonly<Record<string, string>>): void {
+  step('bring lo up', () => system.bringLoopbackUp());
+  for (const [name, value] of Object.entries(sysctls)) {
+    // /proc/sys/net shows the namespace of the thread that opens it
+    step(`sysctl ${name}`, () => writeFileSync(sysctlPath(name), value, { flag: 'w' }));
   }
 }
 
@@ -68,18 +64,4 @@ function done(work: () => void, expected: readonly string[]): boolean {
     if (expected.includes(codeOf(error))) return false;
     throw error;
   }
-}
-
-function step(name: string, work: () => unknown, threadLost = false): void {
-  try {
-    work();
-  } catch (error) {
-    throw new StepError(name, codeOf(error), error instanceof Error ? error.message : String(error), threadLost);
-  }
-}
-
-/** The errno name of an error, or "". */
-export function codeOf(error: unknown): string {
-  const { code } = error as { code?: unknown };
-  return typeof code === 'string' ? code : '';
 }

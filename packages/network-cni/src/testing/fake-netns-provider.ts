@@ -1,21 +1,29 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { NetnsError, type CreateNetnsOptions, type NetnsConnection, type NetnsProvider } from '../netns/netns-provider.js';
+import { NetnsError, type CreateNetnsOptions, type NetnsConnection, type NetnsProvider, type NetnsUserns } from '../netns/netns-provider.js';
 
 /** Namespaces in memory only. Replace a method to make it fail. */
 export class FakeNetnsProvider implements NetnsProvider {
   /** The pins that are there, with the sysctls they were made with. */
   readonly pins = new Map<string, Readonly<Record<string, string>>>();
 
+  /** The user namespaces by the path of their pin, which is among {@link pins} too. */
+  readonly userns = new Map<string, NetnsUserns>();
+
   async create(path: string, options: CreateNetnsOptions = {}): Promise<void> {
     options.signal?.throwIfAborted();
     if (this.pins.has(path)) throw new NetnsError('create the pin', path, 'EEXIST', 'file already exists');
     this.pins.set(path, options.sysctls ?? {});
+    if (options.userns !== undefined) {
+      this.pins.set(options.userns.path, {});
+      this.userns.set(options.userns.path, options.userns);
+    }
     await Promise.resolve();
   }
 
   async release(path: string): Promise<void> {
     this.pins.delete(path);
+    this.userns.delete(path);
     await Promise.resolve();
   }
 

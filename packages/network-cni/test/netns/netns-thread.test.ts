@@ -103,16 +103,17 @@ t.test('no answer in time: the request fails, and what is done late is undone', 
     appendFileSync(${JSON.stringify(log)}, request.operation + ' ' + request.path + '\\n');
     const failure = request.path === '/x/fails' ? { step: 's', code: 'EIO', reason: 'r' } : undefined;
     setTimeout(() => parentPort.postMessage({ id: request.id, failure }), request.operation === 'create' ? 250 : 0);`);
-  const netns = new NetnsThread({ workerUrl, timeoutMs: 150 });
+  const netns = new NetnsThread({ workerUrl, timeoutMs: 150, usernsChild: '/x/child' });
   t.teardown(() => netns.close());
   for (let up = false; !up; ) up = await netns.release('/x/warm-up').then(() => true, () => false);
   await Promise.all([
     t.rejects(netns.create('/x/late'), { name: 'NetnsError', code: 'ETIMEDOUT', message: /within 150 ms/ }),
+    t.rejects(netns.create('/x/late-net', { userns: { path: '/x/late-user', uids: [], gids: [] } }), { name: 'NetnsError', code: 'ETIMEDOUT' }),
     t.rejects(netns.create('/x/fails'), { name: 'NetnsError', code: 'ETIMEDOUT' }),
   ]);
   await delay(300);
   const lines = readFileSync(log, 'utf8').trim().split('\n');
-  t.ok(lines.includes('release /x/late'));
+  for (const pin of ['late', 'late-net', 'late-user']) t.ok(lines.includes(`release /x/${pin}`), pin);
   t.notOk(lines.includes('release /x/fails'), 'a late failure left nothing');
 });
 

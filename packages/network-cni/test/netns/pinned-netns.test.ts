@@ -1,7 +1,8 @@
 import { closeSync, existsSync, openSync, readFileSync, readlinkSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { createPinned, releasePinned, StepError } from '../../src/netns/pinned-netns.js';
+import { createPinned, releasePinned } from '../../src/netns/pinned-netns.js';
+import { StepError } from '../../src/netns/step-error.js';
 import { mountPoints, pinDirectory } from '../fixtures/pin-directory.js';
 import { loadSyscalls, SyscallError, type Syscalls } from '../../src/netns/syscalls.js';
 

@@ -11,6 +11,8 @@ export interface RuntimeFeatures {
     /** Kinds of namespaces, for example `user`. */
     readonly namespaces?: readonly string[];
     readonly mountExtensions?: { readonly idmap?: { readonly enabled?: boolean } };
+    /** Network interfaces of the node that are moved into a container. */
+    readonly netDevices?: { readonly enabled?: boolean };
   };
   /** For example `org.opencontainers.runc.version`. */
   readonly annotations?: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /**
- * The OCI runtime specification 1.2 as far as Linux goes: what a container's `config.json` holds.
+ * The OCI runtime specification 1.3 as far as Linux goes: what a container's `config.json` holds.
  *
  * Field names and meaning are those of the specification (https://github.com/opencontainers/runtime-spec, config.md and
  * config-linux.md). The interfaces are writable on purpose: a spec is put together piece by piece.
@@ -133,6 +133,8 @@ export interface SpecLinux {
   cgroupsPath?: string;
   namespaces?: LinuxNamespace[];
   devices?: LinuxDevice[];
+  /** Network interfaces of the node by name, moved into the container (specification 1.3). */
+  netDevices?: Record<string, { name?: string }>;
   seccomp?: LinuxSeccomp;
   rootfsPropagation?: 'shared' | 'slave' | 'private' | 'unbindable' | 'rshared' | 'rslave' | 'rprivate' | 'runbindable';
   maskedPaths?: string[];
@@ -286,6 +288,9 @@ export interface LinuxIntelRdt {
   closID?: string;
   l3CacheSchema?: string;
   memBwSchema?: string;
+  /** Lines of the class' `schemata` file (specification 1.3, as `enableMonitoring`). */
+  schemata?: string[];
+  enableMonitoring?: boolean;
   enableCMT?: boolean;
   enableMBM?: boolean;
 }

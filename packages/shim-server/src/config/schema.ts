@@ -12,6 +12,7 @@ import {
   optionalPath,
   table,
   text,
+  ulimits,
   unixAddress,
   wholeNumber,
 } from './values.js';
@@ -166,6 +167,67 @@ export const configSchema = z.strictObject({
       ),
     },
     'Containers.',
+  ),
+  devices: table(
+    {
+      cdi_spec_dirs: key(
+        absolutePaths,
+        ['/etc/cdi', '/var/run/cdi'],
+        'Directories of CDI specifications (.json, .yaml); changed files count at once, and a device that two directories define is the later one\'s.',
+      ),
+      device_ownership_from_security_context: key(
+        flag,
+        false,
+        "Whether a container's devices belong to its run_as_user and run_as_group, where these are not root, instead of to their owners on the node.",
+      ),
+    },
+    'Devices of containers.',
+  ),
+  resources: table(
+    {
+      default_ulimits: key(
+        ulimits,
+        [],
+        "Resource limits (setrlimit) of every container's processes. Unset: those of containerd's shim. A hard limit above the shim's own needs CAP_SYS_RESOURCE.",
+      ),
+      tolerate_missing_hugetlb_controller: key(
+        flag,
+        true,
+        'Whether limits of huge pages are left out on a node without the hugetlb cgroup controller; otherwise such a container is refused.',
+      ),
+      blockio_config_file: key(
+        optionalPath,
+        '',
+        "File of block IO classes, YAML in goresctrl's format; read when a container is in a class. Unset: there are no classes.",
+      ),
+      ignore_blockio_not_enabled_errors: key(
+        flag,
+        false,
+        'Whether the block IO class of a container is left out on a node without usable classes; otherwise such a container is refused.',
+      ),
+      ignore_rdt_not_enabled_errors: key(
+        flag,
+        false,
+        'Whether the RDT class of a container is left out on a node without resctrl; otherwise such a container is refused.',
+      ),
+    },
+    'Resources of containers beyond what CRI says.',
+  ),
+  security: table(
+    {
+      ambient_capabilities: key(
+        flag,
+        false,
+        'Whether capabilities that a container adds are ambient too: then a process that is not root has them. Without it they only stay within its reach (bounding set).',
+      ),
+      disable_apparmor: key(flag, false, 'Whether AppArmor is left alone though the kernel has it: a profile that is asked for is an error then.'),
+      apparmor_parser: key(
+        optionalPath,
+        '',
+        'The program that loads the default AppArmor profile. Unset: apparmor_parser from PATH, /usr/sbin or /sbin.',
+      ),
+    },
+    'Security of containers.',
   ),
   streaming: table(
     {

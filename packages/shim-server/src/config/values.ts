@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { parseUlimit } from '../spec/rlimits.js';
 
 /** What a configuration key carries beside its type, for error messages and for the documented default configuration. */
 export interface KeyDocumentation {
@@ -42,6 +43,12 @@ export const absolutePaths = z
   .array(z.string().regex(/^\/[^\0]*$/))
   .min(1)
   .meta({ allowed: 'a list of absolute paths, at least one' });
+
+/** Resource limits such as "nofile=1024:4096", each name once. */
+export const ulimits = z
+  .array(z.string().refine((text) => parseUlimit(text) !== undefined))
+  .refine((list) => new Set(list.map((text) => parseUlimit(text)?.type)).size === list.length)
+  .meta({ allowed: 'a list of limits, each name once, such as ["nofile=1024:4096", "core=0", "memlock=unlimited"] (soft and hard limit)' });
 
 /** What fits into `sun_path` (unix(7)) with its final NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;

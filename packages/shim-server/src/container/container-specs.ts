@@ -1,23 +1,30 @@
-import { readlink } from 'node:fs/promises';
-import { NamespaceMode, type ContainerConfig } from '@criquet/cri-api';
+import { join } from 'node:path';
+import type { ContainerConfig } from '@criquet/cri-api';
 import type { Containerd, RuntimeSpec } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { failedPrecondition, invalidArgument } from '../errors.js';
+import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
+import { applyEdits, prepareEdits, requestedDevices, type CdiDirectories, type PreparedEdits } from '../cdi/index.js';
+import type { CriquetConfig } from '../config/index.js';
+import { failedPrecondition } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
-import type { HandlerFeatures } from '../runtime/handler-features.js';
+import { blockIoClass, rdtClass } from '../resource-classes/index.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import {
   buildContainerSpec,
+  deviceOwner,
+  nodePolicy,
   prepareMounts,
-  resolveAppArmor,
   resolveDevices,
   resolveSeccomp,
   ROOT_USER,
   type NodeFacts,
+  type NodePolicy,
   type ResolvedUser,
 } from '../spec/index.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
-import { Token, type Containers } from '../tokens.js';
+import { Token, type Containers, type NodeRoots } from '../tokens.js';
+import { pidTarget } from './pid-target.js';
 
 /** How long the node may take to say what the mounts' sources are. */
 const MOUNT_SOURCES_MS = 120_000;
@@ -25,7 +32,6 @@ const MOUNT_SOURCES_MS = 120_000;
 /** What the container gets that is not in its configuration alone. */
 export interface ContainerSurroundings {
   readonly image: IndexedImage;
-  readonly features: HandlerFeatures;
   /** Where images are that are volumes, by their place among the mounts. */
   readonly imageVolumes: ReadonlyMap<number, string>;
   /** The volumes that the image declares. */
@@ -35,12 +41,21 @@ export interface ContainerSurroundings {
 /** Makes runtime specs: first what has to be looked up on the node, then the spec itself, once the user is known. */
 @scoped(Lifecycle.ContainerScoped)
 export class ContainerSpecs {
+  private readonly policy: NodePolicy;
+
   constructor(
+    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Containers) private readonly containers: Containers,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
+    @inject(Token.AppArmorProfiles) private readonly apparmor: AppArmorProfiles,
+    @inject(Token.CdiDirectories) private readonly cdi: CdiDirectories,
+    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
-  ) {}
+  ) {
+    this.policy = nodePolicy(config);
+  }
 
   /**
    * @returns a function that gives the spec for a user; without one, for root: containerd wants a spec in a record from the start.
@@ -50,22 +65,30 @@ export class ContainerSpecs {
     containerId: string,
     sandbox: SandboxRecord,
     config: ContainerConfig,
-    { image, features, imageVolumes, volumes }: ContainerSurroundings,
+    { image, imageVolumes, volumes }: ContainerSurroundings,
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
+    const { features } = this.handlers.require(sandbox.runtimeHandler);
     const securityContext = config.linux?.securityContext;
-    const [mounts, devices, seccomp, apparmorProfile, targetPid] = await Promise.all([
+    const { deviceOwnershipFromSecurityContext } = this.config.devices;
+    const [mounts, devices, seccomp, apparmorProfile, targetPid, edits, classes] = await Promise.all([
       prepareMounts(config.mounts, {
         imageVolumes,
         recursiveReadOnly: features.recursiveReadOnlyMounts,
+        idmapped: features.idmappedMounts,
         signal: AbortSignal.timeout(MOUNT_SOURCES_MS),
       }),
-      resolveDevices(config.devices, { privileged: securityContext?.privileged ?? false }),
+      resolveDevices(config.devices, {
+        privileged: securityContext?.privileged ?? false,
+        ...(deviceOwnershipFromSecurityContext && { owner: deviceOwner(securityContext) }),
+      }),
       resolveSeccomp({ securityContext, node: this.node }),
-      resolveAppArmor({ securityContext, node: this.node }),
-      this.targetPid(sandbox, config),
+      resolveAppArmor(securityContext, this.apparmor),
+      pidTarget(this.containers, sandbox.id, config),
+      this.deviceEdits(sandbox, config),
+      this.classes(sandbox, config),
     ]);
-    return (user) =>
-      buildContainerSpec({
+    return (user) => {
+      const spec = buildContainerSpec({
         id: containerId,
         sandboxId: sandbox.id,
         sandboxPid: sandbox.pid,
@@ -84,23 +107,35 @@ export class ContainerSpecs {
         seccomp,
         apparmorProfile,
         namespace: this.containerd.namespace,
+        policy: this.policy,
+        ...classes,
         ...(targetPid === undefined ? {} : { targetPid }),
       });
+      return edits === undefined ? spec : applyEdits(spec, edits);
+    };
   }
 
-  /** With PID namespace mode TARGET: the process whose PID namespace is shared, of a container in the same pod. */
-  private async targetPid(sandbox: SandboxRecord, config: ContainerConfig): Promise<number | undefined> {
-    const options = config.linux?.securityContext?.namespaceOptions;
-    if (options?.pid !== NamespaceMode.TARGET) return undefined;
-    const field = 'config.linux.security_context.namespace_options.target_id';
-    const target = this.containers.find(options.targetId);
-    if (target === undefined || target.sandboxId !== sandbox.id) {
-      throw invalidArgument(field, `${JSON.stringify(options.targetId)} is no container of the same pod`);
+  private async deviceEdits(sandbox: SandboxRecord, config: ContainerConfig): Promise<PreparedEdits | undefined> {
+    const edits = await prepareEdits(await this.cdi.editsFor(requestedDevices(config)));
+    const handler = this.handlers.require(sandbox.runtimeHandler);
+    // A runtime that does not know them would leave them out without a word.
+    if (edits !== undefined && edits.netDevices.length > 0 && !handler.features.networkDevices) {
+      throw failedPrecondition(`config.CDI_devices: runtime handler ${handler.name} cannot move network interfaces into a container`);
     }
-    if (target.phase !== 'running') throw failedPrecondition(`${field}: container ${target.id} does not run`);
-    await readlink(`/proc/${target.pid}/ns/pid`).catch((error: unknown) => {
-      throw failedPrecondition(`${field}: container ${target.id} does not run: ${(error as Error).message}`);
-    });
-    return target.pid;
+    return edits;
+  }
+
+  private async classes(sandbox: SandboxRecord, config: ContainerConfig) {
+    const { blockioConfigFile, ignoreBlockioNotEnabledErrors, ignoreRdtNotEnabledErrors } = this.config.resources;
+    const container = {
+      name: config.metadata?.name ?? '',
+      annotations: config.annotations,
+      podAnnotations: sandbox.config.annotations,
+    };
+    const [blockIo, rdt] = await Promise.all([
+      blockIoClass(container, { configFile: blockioConfigFile, ignoreNotEnabled: ignoreBlockioNotEnabledErrors }),
+      rdtClass(container, { ignoreNotEnabled: ignoreRdtNotEnabledErrors }, join(this.roots.sys, 'fs/resctrl')),
+    ]);
+    return { blockIo, rdtClass: rdt };
   }
 }

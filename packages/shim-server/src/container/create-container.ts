@@ -1,5 +1,5 @@
-import { NamespaceMode, type CreateContainerRequest, type CreateContainerResponse, type ContainerConfig } from '@criquet/cri-api';
-import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec } from '@criquet/runtime-containerd';
+import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
+import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -29,7 +29,8 @@ import { MountLabels } from './mount-labels.js';
 import { ImageUsers } from './image-users.js';
 import { stopSignalNumber } from './stop-signal.js';
 import { validateContainerConfig } from './validate-container-config.js';
-import { userRequest, type ResolvedUser } from '../spec/index.js';
+import { podUserNamespace, userRequest, type ResolvedUser } from '../spec/index.js';
+import { snapshotLabels } from '../userns/snapshot-labels.js';
 
 /** What is known when nothing is wrong with a configuration. */
 interface CheckedConfig extends Required<ContainerVolumes> {
@@ -137,7 +138,7 @@ export class CreateContainer {
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId);
+        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels: snapshotLabels(podUserNamespace(sandbox.config)) });
       });
       await steps.do('fill the volumes of the image', async () => {
         rollback.add('remove the volumes of the image', () => this.declaredVolumes.remove(id));
@@ -145,13 +146,14 @@ export class CreateContainer {
         const paths = this.declaredVolumes.hostPaths(id, declaredVolumes).map(({ hostPath }) => hostPath);
         await this.mountLabels.label(paths, label);
       });
-      const created = (user: ResolvedUser) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, user });
+      const created = ({ process }: RuntimeSpec) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, ...processUser(process) });
       if (known === undefined || record.user === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
-        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(user), encodeSpec(specFor(user))));
+        const withUser = specFor(user);
+        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
       } else {
         // Recovery comes to the same conclusion, so nothing needs writing here.
-        this.containers.note(id, created(known));
+        this.containers.note(id, created(spec));
       }
       return id;
     } catch (error) {
@@ -171,7 +173,6 @@ export class CreateContainer {
     const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
     const specFor = await this.specs.prepare(id, sandbox, config, {
       image,
-      features: this.handlers.require(sandbox.runtimeHandler).features,
       imageVolumes: this.imageVolumes.hostPaths(id, imageVolumes),
       volumes: this.declaredVolumes.hostPaths(id, declaredVolumes),
     });
@@ -204,7 +205,7 @@ export class CreateContainer {
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
       // Recovery takes a record with a user and a snapshot for created, so it has none while more than the snapshot is to be made.
-      ...(user === undefined || declaredVolumes.length > 0 ? {} : { user }),
+      ...(user === undefined || declaredVolumes.length > 0 ? {} : processUser(spec.process)),
       ...(imageVolumes.length === 0 ? {} : { imageVolumes }),
       ...(declaredVolumes.length === 0 ? {} : { declaredVolumes }),
       ...(mountLabel === undefined ? {} : { mountLabel }),
@@ -225,8 +226,14 @@ export class CreateContainer {
 
 /** The user namespace of a pod that has its own: its pause process is in it. */
 function usernsOf({ config, pid }: SandboxRecord): string | undefined {
-  const mode = config.linux?.securityContext?.namespaceOptions?.usernsOptions?.mode;
-  return mode === NamespaceMode.POD ? `/proc/${pid}/ns/user` : undefined;
+  return podUserNamespace(config) === undefined ? undefined : `/proc/${pid}/ns/user`;
+}
+
+/** Who the process runs as; a device may have added groups to those of the user. */
+function processUser(process: SpecProcess | undefined): Pick<ContainerRecord, 'user'> {
+  if (process === undefined) return {};
+  const { uid, gid, additionalGids = [] } = process.user;
+  return { user: { uid, gid, additionalGids } };
 }
 
 function imageStopSignal(image: ImageConfig): string | undefined {

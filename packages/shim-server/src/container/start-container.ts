@@ -8,8 +8,10 @@ import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
 import { discardTask } from '../runtime/already-gone.js';
+import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
-import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { onNode, podUserNamespace, ROOT_USER } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -22,6 +24,7 @@ import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerWatch } from './container-watch.js';
+import { pidTarget } from './pid-target.js';
 
 /** The exit code of a container that could not be started, as users of container engines know it. */
 const START_ERROR_CODE = 128;
@@ -78,6 +81,8 @@ export class StartContainer {
     const { tasks, snapshots } = this.containerd;
     const steps = new Steps('StartContainer', this.failpoints, log);
     const handler = this.handlers.require(sandbox.runtimeHandler);
+    // It ran when the container was created; the number of its process may be another's by now.
+    await pidTarget(this.containers, sandbox.id, container.config);
     const [streams, rootfs] = await together(
       steps.do('open the log and FIFOs', () => {
         rollback.add('close the FIFOs', () => this.io.close(id));
@@ -87,7 +92,7 @@ export class StartContainer {
     );
     const pid = await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
-      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...handler.task };
+      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...taskOptions(handler, sandbox, container) };
       return tasks.create(task).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
         // Left by a start that failed while containerd could not be reached for its undo.
@@ -108,4 +113,9 @@ export class StartContainer {
       exit: { code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanos() },
     }));
   }
+}
+
+function taskOptions({ task }: RuntimeHandler, { config }: SandboxRecord, { user = ROOT_USER }: ContainerRecord): RuntimeHandler['task'] {
+  const userns = podUserNamespace(config);
+  return userns === undefined ? task : ownedIo(task, onNode(userns, user));
 }

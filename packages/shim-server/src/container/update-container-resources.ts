@@ -12,7 +12,8 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
-import { buildResources, mergeResources, type NodeFacts } from '../spec/index.js';
+import type { CriquetConfig } from '../config/index.js';
+import { buildResources, mergeResources, nodePolicy, type NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { Failpoints } from '../steps/failpoints.js';
@@ -32,6 +33,7 @@ const FIELD = 'linux';
 @scoped(Lifecycle.ContainerScoped)
 export class UpdateContainerResources {
   constructor(
+    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Containers) private readonly containers: Containers,
@@ -65,7 +67,7 @@ export class UpdateContainerResources {
     const steps = new Steps('UpdateContainerResources', this.failpoints, log);
     const rollback = new Rollback(log);
     const merged = mergeResources(container.config.linux?.resources, update);
-    const built = buildResources(FIELD, merged, this.node);
+    const built = buildResources(FIELD, merged, this.node, nodePolicy(this.config));
     const spec = await steps.do('read the spec', () => this.spec(id));
     const changed = withResources(spec, built);
     try {

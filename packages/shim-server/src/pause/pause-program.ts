@@ -1,61 +1,16 @@
-import { architectures, type Instruction } from './machine-code.js';
-
-const ELF_HEADER_BYTES = 64;
-const PROGRAM_HEADER_BYTES = 56;
-const CODE_OFFSET = ELF_HEADER_BYTES + PROGRAM_HEADER_BYTES;
-const LOAD_ADDRESS = 0x400000n;
-const PAGE_BYTES = 0x10000n;
+import { elfFile } from '../static-program/elf-file.js';
+import { pauseCode } from './pause-code.js';
 
 /**
- * The pause executable: a static 64-bit ELF file of a few hundred bytes, put together here so that no compiler is needed
- * anywhere and no binary is shipped.
+ * The pause executable.
  *
  * @param arch Node's name of the architecture.
  * @throws Error when there is no pause program for it.
  */
 export function pauseProgram(arch: string = process.arch): Buffer {
-  const architecture = architectures[arch];
-  if (architecture === undefined) {
+  const code = pauseCode[arch];
+  if (code === undefined) {
     throw new Error(`no built-in pause for the architecture ${arch}: set sandbox_image in the configuration`);
   }
-  const code = assemble(architecture.program);
-  const size = BigInt(CODE_OFFSET + code.length);
-  const header = Buffer.alloc(CODE_OFFSET);
-  header.write('\x7fELF', 'latin1');
-  header.set([2, 1, 1], 4); // 64-bit, little endian, version 1
-  header.writeUInt16LE(2, 16); // ET_EXEC
-  header.writeUInt16LE(architecture.machine, 18);
-  header.writeUInt32LE(1, 20);
-  header.writeBigUInt64LE(LOAD_ADDRESS + BigInt(CODE_OFFSET), 24); // entry
-  header.writeBigUInt64LE(BigInt(ELF_HEADER_BYTES), 32); // program headers
-  header.writeUInt16LE(ELF_HEADER_BYTES, 52);
-  header.writeUInt16LE(PROGRAM_HEADER_BYTES, 54);
-  header.writeUInt16LE(1, 56);
-  header.writeUInt32LE(1, 64); // PT_LOAD
-  header.writeUInt32LE(5, 68); // read, execute
-  header.writeBigUInt64LE(LOAD_ADDRESS, 80);
-  header.writeBigUInt64LE(LOAD_ADDRESS, 88);
-  header.writeBigUInt64LE(size, 96);
-  header.writeBigUInt64LE(size, 104);
-  header.writeBigUInt64LE(PAGE_BYTES, 112);
-  return Buffer.concat([header, code]);
-}
-
-function assemble(program: readonly Instruction[]): Buffer {
-  const labels = new Map<string, number>();
-  let position = 0;
-  for (const instruction of program) {
-    if ('label' in instruction) labels.set(instruction.label, position);
-    else position += 'bytes' in instruction ? instruction.bytes.length : instruction.size;
-  }
-  const code: number[] = [];
-  for (const instruction of program) {
-    if ('bytes' in instruction) code.push(...instruction.bytes);
-    else if ('jump' in instruction) {
-      const target = labels.get(instruction.jump);
-      if (target === undefined) throw new Error(`no label ${instruction.jump}`);
-      code.push(...instruction.encode(target - code.length));
-    }
-  }
-  return Buffer.from(code);
+  return elfFile(code);
 }

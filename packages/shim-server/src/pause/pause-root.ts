@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layout } from '../state/layout.js';
+import { writeProgram } from '../static-program/write-program.js';
 import { pauseProgram } from './pause-program.js';
 
 /** Where runc mounts things: the root is mounted read-only, so they must be there. */
@@ -16,10 +17,6 @@ export async function layOutPauseRoot(layout: Layout): Promise<string> {
   const root = layout.pauseRoot(createHash('sha256').update(program).digest('hex').slice(0, 16));
   await mkdir(root, { recursive: true, mode: 0o755 });
   for (const directory of MOUNT_POINTS) await mkdir(join(root, directory), { recursive: true, mode: 0o755 });
-  // A daemon killed half-way through leaves no half a program behind.
-  const unfinished = join(root, `.pause.${process.pid}`);
-  await writeFile(unfinished, program);
-  await chmod(unfinished, 0o755);
-  await rename(unfinished, join(root, 'pause'));
+  await writeProgram(join(root, 'pause'), program);
   return root;
 }

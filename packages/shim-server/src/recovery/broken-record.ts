@@ -11,7 +11,7 @@ const POD_UID = 'io.kubernetes.pod.uid';
 const CONTAINER_NAME = 'io.kubernetes.container.name';
 
 /** What can be said of a sandbox whose record cannot be read: enough to see it and to remove it. */
-export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, netnsPath: string): SandboxRecord {
+export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, pins: Pick<SandboxRecord, 'netnsPath' | 'usernsPath'>): SandboxRecord {
   const metadata = {
     name: labels[POD_NAME] ?? id,
     namespace: labels[POD_NAMESPACE] ?? '',
@@ -25,7 +25,7 @@ export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, netns
     configDigest: '',
     runtimeHandler: '',
     phase: 'stopped',
-    netnsPath,
+    ...pins,
     networkAttached: true,
     ips: [],
     pid: 0,

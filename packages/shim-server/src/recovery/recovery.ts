@@ -44,7 +44,7 @@ export class Recovery {
   async run(): Promise<void> {
     await this.alone({}, () => this.users.tidy());
     const [sandboxes, containers] = await Promise.all([
-      this.records('sandbox', sandboxCodec, (record) => brokenSandbox(record, this.layout.netns(record.id))),
+      this.records('sandbox', sandboxCodec, (record) => brokenSandbox(record, { netnsPath: this.layout.netns(record.id), usernsPath: this.layout.userns(record.id) })),
       this.records('container', containerCodec, brokenContainer),
     ]);
     for (const sandbox of sandboxes) this.sandboxes.adopt(sandbox);

@@ -11,6 +11,8 @@ export interface HandlerFeatures {
   readonly userNamespaces: boolean;
   /** Mounts with `uidMappings` and `gidMappings`. Whether a file system can be mounted so is known only when it is tried. */
   readonly idmappedMounts: boolean;
+  /** Network interfaces of the node in `linux.netDevices`, as CDI devices may have them. */
+  readonly networkDevices: boolean;
   /** The OCI runtime was built with CRIU support; whether CRIU is there is another question. */
   readonly checkpoint: boolean;
 }
@@ -20,6 +22,7 @@ export const NO_FEATURES: HandlerFeatures = {
   recursiveReadOnlyMounts: false,
   userNamespaces: false,
   idmappedMounts: false,
+  networkDevices: false,
   checkpoint: false,
 };
 
@@ -56,7 +59,14 @@ export function handlerFeatures(told: RuntimeFeatures, { mountSetattr, userNames
     recursiveReadOnlyMounts: mountSetattr && told.mountOptions?.includes('rro') === true,
     userNamespaces: userNamespaces && told.linux?.namespaces?.includes('user') === true,
     idmappedMounts: mountSetattr && told.linux?.mountExtensions?.idmap?.enabled === true,
+    // containerd 2.1 does not pass that word on; version 1.3 of the specification brought it.
+    networkDevices: told.linux?.netDevices?.enabled ?? knowsVersion(told.ociVersionMax, 1, 3),
     // `org.opencontainers.runc.checkpoint.enabled`, `run.oci.crun.checkpoint.enabled`
     checkpoint: Object.entries(told.annotations ?? {}).some(([name, value]) => name.endsWith('.checkpoint.enabled') && value === 'true'),
   };
+}
+
+function knowsVersion(newest: string | undefined, major: number, minor: number): boolean {
+  const [ofMajor = 0, ofMinor = 0] = (newest ?? '').split('.').map(Number);
+  return ofMajor > major || (ofMajor === major && ofMinor >= minor);
 }

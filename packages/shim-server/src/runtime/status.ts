@@ -9,6 +9,7 @@ import { verboseJson } from '../grpc/verbose-json.js';
 import type { NodeFacts } from '../spec/index.js';
 import type { StreamServer } from '../streaming/index.js';
 import { Token } from '../tokens.js';
+import { usernsObstacle } from '../userns/userns-support.js';
 import type { HandlerFeatures } from './handler-features.js';
 import { RuntimeHandlers } from './runtime-handlers.js';
 
@@ -18,7 +19,7 @@ const PROBE_MS = 2_000;
 /** What criquet itself can do, whatever the handler. */
 const RUNTIME_FEATURES: RuntimeFeatures = {
   supplementalGroupsPolicy: true,
-  userNamespacesHostNetwork: false,
+  userNamespacesHostNetwork: true,
   mountOptions: true,
 };
 
@@ -41,7 +42,7 @@ export class RuntimeStatus {
     return {
       status: { conditions: [...conditions, ...this.streamingLost()] },
       info: verbose ? this.info() : {},
-      runtimeHandlers: this.handlers.listed().map(({ name, handler }) => ({ name, features: criFeatures(handler.features) })),
+      runtimeHandlers: this.handlers.listed().map(({ name, handler }) => ({ name, features: this.handlerFeatures(handler.features) })),
       features: RUNTIME_FEATURES,
     };
   };
@@ -73,6 +74,12 @@ export class RuntimeStatus {
     return listening ? [] : [notReady('StreamingReady', 'ListenerLost', `${address} port ${port}: ${error}`)];
   }
 
+  /** CRI means by user namespaces those of Kubernetes, whose root file systems and volumes are mounted with ids mapped. */
+  private handlerFeatures(features: HandlerFeatures): RuntimeHandlerFeatures {
+    const { recursiveReadOnlyMounts } = features;
+    return { recursiveReadOnlyMounts, userNamespaces: usernsObstacle(features, this.report) === undefined };
+  }
+
   private info(): Record<string, string> {
     const state = this.network.current();
     return {
@@ -91,11 +98,6 @@ export class RuntimeStatus {
       node: verboseJson(this.node),
     };
   }
-}
-
-/** CRI means by user namespaces those of Kubernetes, whose volumes are mounted idmapped. */
-function criFeatures({ recursiveReadOnlyMounts, userNamespaces, idmappedMounts }: HandlerFeatures): RuntimeHandlerFeatures {
-  return { recursiveReadOnlyMounts, userNamespaces: userNamespaces && idmappedMounts };
 }
 
 function ready(type: string): RuntimeCondition {

@@ -1,13 +1,14 @@
 import type { RunPodSandboxRequest, RunPodSandboxResponse } from '@criquet/cri-api';
-import type { NetnsProvider, NetworkConfigList } from '@criquet/network-cni';
-import { encodeSpec, type Containerd, type Mount } from '@criquet/runtime-containerd';
+import type { NetnsProvider, NetnsUserns, NetworkConfigList } from '@criquet/network-cni';
+import { encodeSpec, type Containerd, type ContainerdReport, type Mount } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { alreadyExists } from '../errors.js';
+import { alreadyExists, failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
 import { withContext } from '../runtime/mount-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { buildSandboxSpec, hasHostNetwork, needsLevel, resolveSeccomp, type NodeFacts } from '../spec/index.js';
+import { buildSandboxSpec, hasHostNetwork, needsLevel, podUserNamespace, resolveSeccomp, type NodeFacts, type PodUserNamespace } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
@@ -21,6 +22,7 @@ import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token, type Sandboxes } from '../tokens.js';
+import { usernsObstacle } from '../userns/userns-support.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
@@ -38,6 +40,8 @@ interface Plan {
   /** Empty for a pod on the host's network. */
   readonly networks: readonly NetworkConfigList[];
   readonly rootfs: () => Promise<Mount[]>;
+  /** The one that is to own the network namespace. */
+  readonly userns: NetnsUserns | undefined;
 }
 
 /** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
@@ -49,9 +53,11 @@ export class RunPodSandbox {
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.AppArmorProfiles) private readonly apparmor: AppArmorProfiles,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
@@ -129,7 +135,9 @@ export class RunPodSandbox {
         steps.do('pin the network namespace', async () => {
           if (plan.record.netnsPath === '') return;
           rollback.add('release the network namespace', () => this.netns.release(plan.record.netnsPath));
-          await this.netns.create(plan.record.netnsPath);
+          const { userns } = plan;
+          if (userns !== undefined) rollback.add('release the user namespace', () => this.netns.release(userns.path));
+          await this.netns.create(plan.record.netnsPath, userns === undefined ? {} : { userns });
         }),
       );
       const [ips, pid] = await together(
@@ -180,20 +188,27 @@ export class RunPodSandbox {
     const hostNetwork = hasHostNetwork(config);
     const networks = hostNetwork ? [] : this.network.networks();
     const netnsPath = hostNetwork ? '' : this.layout.netns(id);
-    const rootfs = await this.rootfs.plan(id);
+    const userns = podUserNamespace(config);
+    const obstacle = userns === undefined ? undefined : usernsObstacle(handler.features, this.report);
+    if (obstacle !== undefined) throw failedPrecondition(`config.linux.security_context.namespace_options.userns_options: ${obstacle}`);
+    const usernsPath = userns === undefined || hostNetwork ? undefined : this.layout.userns(id);
+    const rootfs = await this.rootfs.plan(id, userns);
     const seccomp = await resolveSeccomp({
       securityContext: config.linux?.securityContext,
       node: this.node,
     });
+    const apparmorProfile = await resolveAppArmor(config.linux?.securityContext, this.apparmor);
     const spec = buildSandboxSpec({
       id,
       config,
       netnsPath: hostNetwork ? undefined : netnsPath,
+      usernsPath,
       node: this.node,
       files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
       selinuxLevel,
+      apparmorProfile,
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {
@@ -204,6 +219,7 @@ export class RunPodSandbox {
       runtimeHandler: request.runtimeHandler,
       phase: 'creating',
       netnsPath,
+      ...(usernsPath === undefined ? {} : { usernsPath }),
       networkAttached: networks.length > 0,
       ips: [],
       ...(selinuxLevel === undefined ? {} : { selinuxLevel }),
@@ -212,6 +228,7 @@ export class RunPodSandbox {
     };
     if (!hostNetwork) this.network.validate(record);
     return {
+      userns: userns === undefined || usernsPath === undefined ? undefined : pinnedUserns(usernsPath, userns),
       handler,
       networks,
       rootfs: async () => withContext(await rootfs.mounts(), spec.linux?.mountLabel),
@@ -226,4 +243,8 @@ export class RunPodSandbox {
       record,
     };
   }
+}
+
+function pinnedUserns(path: string, { uids, gids }: PodUserNamespace): NetnsUserns {
+  return { path, uids: [{ containerId: 0, ...uids }], gids: [{ containerId: 0, ...gids }] };
 }

@@ -1,11 +1,11 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { PodSandboxConfig } from '@criquet/cri-api';
 import type { CriquetConfig } from '../config/index.js';
 import { chooseNodeResolvConf, hostnameFile, hostsFile, resolvConf } from '../pod-files/index.js';
 import { mount, MountFlag, unmount } from '../runtime/mount.js';
-import { hasHostIpc, hasHostNetwork, type PodFiles } from '../spec/index.js';
+import { hasHostIpc, hasHostNetwork, onNode, podUserNamespace, ROOT_USER, type PodFiles } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
 
@@ -35,14 +35,16 @@ export class SandboxFiles {
       ['/etc/hosts', '/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'].map(textOrNothing),
     );
     const nodeResolvConf = chooseNodeResolvConf(etcResolvConf ?? '', resolvedConf ?? '');
+    const root = podRoot(config);
     await Promise.all([
       writeFile(paths.hosts, hostsFile(nodeHosts ?? ''), { mode: 0o644 }),
       writeFile(paths.hostname, hostnameFile(config.hostname, hasHostNetwork(config)), { mode: 0o644 }),
       writeFile(paths.resolvConf, resolvConf(config.dnsConfig, nodeResolvConf), { mode: 0o644 }),
     ]);
+    if (root !== undefined) await Promise.all([paths.hosts, paths.hostname, paths.resolvConf].map((file) => chown(file, root.uid, root.gid)));
     if (!hasHostIpc(config)) {
       await mkdir(paths.shm, { recursive: true, mode: 0o700 });
-      mount('shm', paths.shm, 'tmpfs', MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec, `mode=1777,size=${this.config.container.shmSize}`);
+      mount('shm', paths.shm, 'tmpfs', MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec, `mode=1777,size=${this.config.container.shmSize}${root === undefined ? '' : `,uid=${root.uid},gid=${root.gid}`}`);
     }
   }
 
@@ -56,6 +58,12 @@ export class SandboxFiles {
     await this.unmount(sandboxId);
     await rm(this.layout.sandboxFiles(sandboxId), { recursive: true, force: true });
   }
+}
+
+/** What root of a pod with a user namespace is on the node: its files belong to it, so that it may change them. */
+function podRoot(config: PodSandboxConfig): { uid: number; gid: number } | undefined {
+  const userns = podUserNamespace(config);
+  return userns === undefined ? undefined : onNode(userns, ROOT_USER);
 }
 
 function textOrNothing(path: string): Promise<string> {

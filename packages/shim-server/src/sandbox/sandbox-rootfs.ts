@@ -4,7 +4,9 @@ import type { CriquetConfig } from '../config/index.js';
 import { ImageIndex } from '../image/image-index.js';
 import { ImagePuller } from '../image/image-puller.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
+import type { PodUserNamespace } from '../spec/index.js';
 import { Token } from '../tokens.js';
+import { snapshotLabels } from '../userns/snapshot-labels.js';
 
 /** Where the root of a sandbox's pause process comes from. */
 export interface PlannedRootfs {
@@ -29,8 +31,8 @@ export class SandboxRootfs {
     @inject(ImagePuller) private readonly puller: ImagePuller,
   ) {}
 
-  async plan(sandboxId: string, signal?: AbortSignal): Promise<PlannedRootfs> {
-    return this.config.sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, this.config.sandboxImage, signal);
+  async plan(sandboxId: string, userns: PodUserNamespace | undefined, signal?: AbortSignal): Promise<PlannedRootfs> {
+    return this.config.sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, this.config.sandboxImage, userns, signal);
   }
 
   /** Removes the snapshot, where there is one. */
@@ -44,7 +46,12 @@ export class SandboxRootfs {
     return { image: '', snapshotter: '', snapshotKey: '', mounts: () => Promise.resolve([bind]) };
   }
 
-  private async fromImage(sandboxId: string, reference: string, signal?: AbortSignal): Promise<PlannedRootfs> {
+  private async fromImage(
+    sandboxId: string,
+    reference: string,
+    userns: PodUserNamespace | undefined,
+    signal?: AbortSignal,
+  ): Promise<PlannedRootfs> {
     const image = this.images.find(reference) ?? (await this.puller.pull({ reference, pinned: true, ...(signal ? { signal } : {}) }));
     const { snapshotter } = this.config.containerd;
     return {
@@ -54,7 +61,7 @@ export class SandboxRootfs {
       imageConfig: image.config.config ?? {},
       mounts: async () => {
         try {
-          return await this.containerd.snapshots.prepare(snapshotter, sandboxId, image.chainId);
+          return await this.containerd.snapshots.prepare(snapshotter, sandboxId, image.chainId, { labels: snapshotLabels(userns) });
         } catch (error) {
           if (isAlreadyExists(error)) return this.containerd.snapshots.mounts(snapshotter, sandboxId);
           throw error;

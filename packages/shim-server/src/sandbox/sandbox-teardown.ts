@@ -44,7 +44,7 @@ export class SandboxTeardown {
         this.sandboxes.amend(sandboxId, stopped);
       }
       if (failed !== undefined) throw failed.reason as Error;
-      await inStep('release the network namespace', () => this.releaseNetns(sandbox));
+      await inStep('release the namespaces', () => this.releaseNamespaces(sandbox));
       await inStep('unmount shared memory', () => this.files.unmount(sandboxId));
       // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
       await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false })).catch(ignoreNotFound);
@@ -79,8 +79,9 @@ export class SandboxTeardown {
     await inStep('detach from the pod network', () => this.network.detach(sandbox, signal));
   }
 
-  private async releaseNetns(sandbox: SandboxRecord): Promise<void> {
-    if (sandbox.netnsPath !== '') await this.netns.release(sandbox.netnsPath);
+  private async releaseNamespaces({ netnsPath, usernsPath }: SandboxRecord): Promise<void> {
+    if (netnsPath !== '') await this.netns.release(netnsPath);
+    if (usernsPath !== undefined) await this.netns.release(usernsPath);
   }
 }
 

@@ -29,19 +29,21 @@ const FIELD = 'config.linux.security_context.capabilities';
  * `ALL` in add_capabilities is everything the node has, `ALL` in drop_capabilities is nothing to begin with; single names
  * are added and dropped after that. Names work with and without `CAP_`, in either case. A default capability that the node
  * lacks is left out. Inheritable is empty and so is ambient: a process that is not root does not keep added capabilities
- * over execve (kubernetes/kubernetes#56374), unless `add_ambient_capabilities` asks for it.
+ * over execve (kubernetes/kubernetes#56374), unless `add_ambient_capabilities` asks for it, or `ambient` says that what is added
+ * is meant so.
  *
  * @throws INVALID_ARGUMENT for a name that Linux does not know; FAILED_PRECONDITION for one that the node lacks.
  */
 export function buildCapabilities(
   requested: Capability | undefined,
-  options: { privileged: boolean; node: { capabilities: readonly string[] } },
+  options: { privileged: boolean; node: { capabilities: readonly string[] }; ambient?: boolean },
 ): LinuxCapabilities {
   const available = new Set(options.node.capabilities);
   if (options.privileged) return sets([...available], []);
   const add = names(requested?.addCapabilities, 'add_capabilities');
   const drop = names(requested?.dropCapabilities, 'drop_capabilities');
-  const ambient = names(requested?.addAmbientCapabilities, 'add_ambient_capabilities');
+  const asked = names(requested?.addAmbientCapabilities, 'add_ambient_capabilities');
+  const ambient = options.ambient === true ? [...new Set([...asked, ...add])] : asked;
   const result = new Set(add.includes('ALL') ? available : DEFAULT_CAPABILITIES.filter((name) => available.has(name)));
   if (drop.includes('ALL')) result.clear();
   for (const name of [...add, ...ambient]) {

@@ -11,13 +11,14 @@ import { oomScoreAdj } from './oom-score.js';
 import { processArgs, processCwd, processEnv } from './process.js';
 import { buildResources } from './resources.js';
 import { selinuxLabels, type SelinuxLabels } from './selinux.js';
+import { checkMapped, idMappings, podUserNamespace, type PodUserNamespace } from './user-namespace.js';
 
 /** The version of the OCI runtime specification that the specs keep to: runc 1.1 and later, crun and others read it. */
 export const OCI_VERSION = '1.1.0';
 
 /**
  * The OCI spec of a container. Pure: whatever has to be read or looked up comes with the input, prepared by
- * `resolveUser`, `prepareMounts`, `resolveDevices`, `resolveSeccomp` and `resolveAppArmor`.
+ * `resolveUser`, `prepareMounts`, `resolveDevices`, `resolveSeccomp`, `resolveAppArmor`, `blockIoClass` and `rdtClass`.
  *
  * @throws INVALID_ARGUMENT or FAILED_PRECONDITION naming the CRI field that cannot be carried out.
  */
@@ -27,7 +28,9 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
     throw invalidArgument('config.linux.security_context.privileged', 'needs a privileged pod sandbox');
   }
   const labels = containerLabels(input);
-  const linux = buildLinux(input, labels);
+  const userns = podUserNamespace(input.sandboxConfig);
+  if (userns !== undefined) checkMapped(userns, input.user);
+  const linux = buildLinux(input, labels, userns);
   return {
     ociVersion: OCI_VERSION,
     process: buildProcess(input, labels),
@@ -39,6 +42,8 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
       privileged: context?.privileged === true,
       readonlyRootfs: context?.readonlyRootfs === true,
       ownCgroupNamespace: linux.namespaces?.some(({ type }) => type === 'cgroup') === true,
+      userns,
+      hostNetwork: hasHostNetwork(input.sandboxConfig),
     }),
     annotations: {
       ...input.passthroughAnnotations,
@@ -64,8 +69,9 @@ function containerLabels(input: ContainerSpecInput): SelinuxLabels {
 }
 
 function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecProcess {
-  const { config, imageConfig, node } = input;
+  const { config, imageConfig, node, policy } = input;
   const context = config.linux?.securityContext;
+  const privileged = context?.privileged === true;
   return {
     ...(config.tty && { terminal: true }),
     user: input.user,
@@ -75,7 +81,8 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
       tty: config.tty,
     }),
     cwd: processCwd(config, imageConfig),
-    capabilities: buildCapabilities(context?.capabilities, { privileged: context?.privileged === true, node }),
+    capabilities: buildCapabilities(context?.capabilities, { privileged, node, ambient: policy?.ambientCapabilities === true }),
+    ...(policy !== undefined && policy.rlimits.length > 0 && { rlimits: [...policy.rlimits] }),
     noNewPrivileges: context?.noNewPrivs === true,
     ...(input.apparmorProfile !== undefined && { apparmorProfile: input.apparmorProfile }),
     // Unset it would be inherited from the shim, which protects itself from the OOM killer.
@@ -84,15 +91,17 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
   };
 }
 
-function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels): SpecLinux {
+function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels, userns: PodUserNamespace | undefined): SpecLinux {
   const { config, node, sandboxConfig } = input;
   const context = config.linux?.securityContext;
   const privileged = context?.privileged === true;
   const resources = config.linux?.resources;
   return {
+    ...(userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) }),
     resources: {
       devices: input.devices.rules,
-      ...(resources && buildResources('config.linux.resources', resources, node)),
+      ...(resources && buildResources('config.linux.resources', resources, node, input.policy)),
+      ...(input.blockIo && { blockIO: input.blockIo }),
     },
     cgroupsPath: cgroupPath(sandboxConfig.linux?.cgroupParent ?? '', input.id, {
       driver: node.cgroupDriver,
@@ -113,5 +122,6 @@ function buildLinux(input: ContainerSpecInput, labels: SelinuxLabels): SpecLinux
     maskedPaths: privileged ? [] : [...(context?.maskedPaths ?? [])],
     readonlyPaths: privileged ? [] : [...(context?.readonlyPaths ?? [])],
     ...(labels.mount !== undefined && { mountLabel: labels.mount }),
+    ...(input.rdtClass !== undefined && { intelRdt: { closID: input.rdtClass } }),
   };
 }

@@ -1,10 +1,14 @@
-import type { BigIntStats } from 'node:fs';
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { isAbsolute, posix } from 'node:path';
-import type { Device } from '@criquet/cri-api';
+import type { Device, LinuxContainerSecurityContext } from '@criquet/cri-api';
 import type { LinuxDevice, LinuxDeviceCgroup } from '@criquet/runtime-containerd';
 import { invalidArgument } from '../errors.js';
+import { toDevice } from './device-node.js';
+import { checkId } from './id-range.js';
 import type { ResolvedDevices } from './inputs.js';
+
+/** An id that is left out stays as on the node. */
+export type DeviceOwner = Pick<LinuxDevice, 'uid' | 'gid'>;
 
 /** Below `/dev`: file systems of their own, which every container gets new, and what LXD and udev keep there. */
 const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set([
@@ -29,13 +33,13 @@ const ALLOW_ALL: LinuxDeviceCgroup = { allow: true, access: 'rwm' };
  * A `host_path` may be a symbolic link to a node, or a directory, which stands for the nodes below it; links inside one
  * are left out.
  *
- * @param wanted ContainerConfig.devices.
+ * @param wanted ContainerConfig.devices; these belong to `owner`, where there is one, instead of to their owners on the node.
  * @param root where the node's devices are, other than `/dev` in tests.
  * @throws INVALID_ARGUMENT naming `config.devices[i]` for a missing path, a path that is no device, or wrong permissions.
  */
 export async function resolveDevices(
   wanted: readonly Device[],
-  options: { privileged: boolean },
+  options: { privileged: boolean; owner?: DeviceOwner },
   root = '/dev',
 ): Promise<ResolvedDevices> {
   const { privileged } = options;
@@ -44,13 +48,25 @@ export async function resolveDevices(
   );
   const ofNode = privileged ? await devicesBelow(root, root) : [];
   const devices = new Map<string, LinuxDevice>();
-  for (const device of [...requested.flatMap(({ devices: list }) => list), ...ofNode]) {
+  for (const device of [...requested.flatMap(({ devices: list }) => list).map((item) => ({ ...item, ...options.owner })), ...ofNode]) {
     if (!devices.has(device.path)) devices.set(device.path, device);
   }
   const rules = requested.flatMap(({ devices: list, access }) =>
     list.map((device) => ({ allow: true, type: cgroupType(device), major: device.major, minor: device.minor, access })),
   );
   return { devices: [...devices.values()], rules: privileged ? [DENY_ALL, ...rules, ALLOW_ALL] : [DENY_ALL, ...rules] };
+}
+
+/**
+ * Who owns a container's devices with `device_ownership_from_security_context`: its user and group, where CRI gives them as numbers.
+ * Root needs no ownership.
+ *
+ * @throws INVALID_ARGUMENT for an id out of range.
+ */
+export function deviceOwner(context: Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsGroup'> | undefined): DeviceOwner {
+  const uid = checkId('config.linux.security_context.run_as_user', context?.runAsUser?.value ?? 0n);
+  const gid = checkId('config.linux.security_context.run_as_group', context?.runAsGroup?.value ?? 0n);
+  return { ...(uid !== 0 && { uid }), ...(gid !== 0 && { gid }) };
 }
 
 /** The rules of a sandbox: nothing but what the runtime always allows. */
@@ -105,27 +121,6 @@ async function devicesBelow(path: string, containerPath: string): Promise<LinuxD
     }),
   );
   return found.flat();
-}
-
-function toDevice(stats: BigIntStats, path: string): LinuxDevice | undefined {
-  const type = stats.isBlockDevice() ? 'b' : stats.isCharacterDevice() ? 'c' : stats.isFIFO() ? 'p' : undefined;
-  if (type === undefined) return undefined;
-  return {
-    path,
-    type,
-    ...deviceNumbers(stats.rdev),
-    fileMode: Number(stats.mode & 0o7777n),
-    uid: Number(stats.uid),
-    gid: Number(stats.gid),
-  };
-}
-
-/** The C library's packing of major and minor in 64 bits (gnu_dev_major(3)). */
-function deviceNumbers(rdev: bigint): { major: number; minor: number } {
-  return {
-    major: Number(((rdev >> 8n) & 0xfffn) | ((rdev >> 32n) & 0xfffff000n)),
-    minor: Number((rdev & 0xffn) | ((rdev >> 12n) & 0xffffff00n)),
-  };
 }
 
 function cgroupType(device: LinuxDevice): 'b' | 'c' {

@@ -1,12 +1,14 @@
 import type { ContainerConfig, PodSandboxConfig } from '@criquet/cri-api';
 import type {
   ImageRunConfig,
+  LinuxBlockIo,
   LinuxDevice,
   LinuxDeviceCgroup,
   LinuxSeccomp,
   SpecMount,
 } from '@criquet/runtime-containerd';
 import type { NodeFacts } from './node-facts.js';
+import type { NodePolicy } from './node-policy.js';
 
 /** A process's identity with every name looked up; `additionalGids` is sorted, without repeats, and holds `gid`. */
 export interface ResolvedUser {
@@ -52,6 +54,8 @@ export interface SandboxSpecInput {
   config: PodSandboxConfig;
   /** The pinned network namespace; undefined with host network. */
   netnsPath: string | undefined;
+  /** The pinned user namespace, which owns the network namespace; undefined without one, and with host network, where the runtime makes it. */
+  usernsPath?: string | undefined;
   node: NodeFacts;
   /** `resolvConf` is for runtimes that start a machine and read it from the sandbox; without it nothing is bound there. */
   files: { shm: string; resolvConf?: string };
@@ -65,6 +69,8 @@ export interface SandboxSpecInput {
   seccomp?: LinuxSeccomp | undefined;
   /** The SELinux level that was chosen for the pod. */
   selinuxLevel?: string | undefined;
+  /** From `resolveAppArmor`. */
+  apparmorProfile?: string | undefined;
   /** containerd namespace, the cgroup parent where CRI gives none; default `k8s.io`. */
   namespace?: string;
   /** Annotations that the runtime handler's configuration lets through. */
@@ -98,6 +104,12 @@ export interface ContainerSpecInput {
   seccomp: LinuxSeccomp | undefined;
   /** From `resolveAppArmor`. */
   apparmorProfile: string | undefined;
+  /** Default: nothing beyond CRI. */
+  policy?: NodePolicy;
+  /** From `blockIoClass`. */
+  blockIo?: LinuxBlockIo | undefined;
+  /** From `rdtClass`: a class of resctrl. */
+  rdtClass?: string | undefined;
   /** Volumes that the shim itself keeps for the container (the image's `VOLUME`s), mounted where CRI mounts nothing else. */
   volumes?: readonly { containerPath: string; hostPath: string }[];
   /** With PID namespace mode TARGET: the init process of the container `target_id`. */

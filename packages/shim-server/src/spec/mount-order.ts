@@ -2,6 +2,12 @@ import { posix } from 'node:path';
 import type { SpecMount } from '@criquet/runtime-containerd';
 import { cgroupMount, defaultMounts } from './default-mounts.js';
 import type { PodFiles, PreparedMounts } from './inputs.js';
+import { idMappings, type PodUserNamespace } from './user-namespace.js';
+
+/** What a pod has with the node's IPC namespace: it stays as the node has it. */
+const NODE_SHM = '/dev/shm';
+/** Those of the pod's own file system; a bind mount that names any option loses what it does not name. */
+const SHM_OPTIONS = ['nosuid', 'nodev', 'noexec'];
 
 export interface ContainerMountsInput {
   requested: PreparedMounts;
@@ -11,6 +17,9 @@ export interface ContainerMountsInput {
   readonlyRootfs: boolean;
   /** Whether the container has a cgroup namespace of its own. */
   ownCgroupNamespace: boolean;
+  /** Of the pod. */
+  userns?: PodUserNamespace | undefined;
+  hostNetwork?: boolean | undefined;
 }
 
 /**
@@ -22,7 +31,7 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   const { binds, cgroupSuperOptions } = input.requested;
   const taken = new Set(binds.map(({ destination }) => posix.resolve('/', destination)));
   const base = [
-    ...defaultMounts({ sysfsWritable: input.privileged }),
+    ...defaultMounts({ sysfsWritable: input.privileged, userns: input.userns, hostNetwork: input.hostNetwork }),
     cgroupMount({
       writable: input.privileged,
       sharedSuperOptions: input.ownCgroupNamespace ? [] : cgroupSuperOptions,
@@ -33,20 +42,24 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
 }
 
 /** The pod's files are writable unless the container's root is not, as with containerd's plugin. */
-function ownMounts({ files, volumes, readonlyRootfs }: ContainerMountsInput): SpecMount[] {
-  const bind = (source: string, destination: string, mode: 'ro' | 'rw'): SpecMount => ({
+function ownMounts({ files, volumes, readonlyRootfs, userns }: ContainerMountsInput): SpecMount[] {
+  const bind = (source: string, destination: string, mode: 'ro' | 'rw', more: readonly string[] = []): SpecMount => ({
     destination,
     type: 'bind',
     source,
-    options: ['rbind', 'rprivate', mode],
+    options: ['rbind', 'rprivate', mode, ...more],
   });
   const mode = readonlyRootfs ? 'ro' : 'rw';
   return [
     bind(files.hosts, '/etc/hosts', mode),
     bind(files.hostname, '/etc/hostname', mode),
     bind(files.resolvConf, '/etc/resolv.conf', mode),
-    bind(files.shm, '/dev/shm', 'rw'),
-    ...volumes.map(({ containerPath, hostPath }) => bind(hostPath, posix.resolve('/', containerPath), 'rw')),
+    bind(files.shm, '/dev/shm', 'rw', files.shm === NODE_SHM ? [] : SHM_OPTIONS),
+    // They have the owners of the image.
+    ...volumes.map(({ containerPath, hostPath }) => ({
+      ...bind(hostPath, posix.resolve('/', containerPath), 'rw'),
+      ...(userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) }),
+    })),
   ];
 }
 

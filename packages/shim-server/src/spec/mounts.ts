@@ -14,6 +14,8 @@ export interface PrepareMountsOptions {
   recursiveReadOnly?: boolean;
   /** Where the images are that are volumes, by place in `requested`: the mounts that {@link isImageMount} tells. */
   imageVolumes?: ReadonlyMap<number, string>;
+  /** Whether the runtime handler can make mounts with ids mapped. Default false. */
+  idmapped?: boolean;
   signal?: AbortSignal;
 }
 
@@ -90,8 +92,7 @@ async function bindMount(
       type: 'bind',
       source: source.path,
       options: ['rbind', mode, access, ...extra],
-      ...(mount.uidMappings.length > 0 && { uidMappings: mount.uidMappings.map(idMapping) }),
-      ...(mount.gidMappings.length > 0 && { gidMappings: mount.gidMappings.map(idMapping) }),
+      ...mappings(mount, field, options.idmapped === true),
     },
     ...(mode !== 'rprivate' && { propagation: mode }),
     ...(source.created && { created: mount.hostPath }),
@@ -146,6 +147,18 @@ function extraOptions(mount: Mount, field: string): string[] {
     }
   }
   return [...new Set(mount.mountOptions)];
+}
+
+/** A volume whose files belong to ids of the node is seen by the ids of the pod. */
+function mappings(mount: Mount, field: string, supported: boolean): Pick<SpecMount, 'uidMappings' | 'gidMappings'> {
+  const { uidMappings, gidMappings } = mount;
+  if (uidMappings.length === 0 && gidMappings.length === 0) return {};
+  for (const [name, list] of [['uid_mappings', uidMappings], ['gid_mappings', gidMappings]] as const) {
+    if (list.length === 0) throw invalidArgument(`${field}.${name}`, 'is empty, while the other ids are mapped');
+    for (const [index, { length }] of list.entries()) if (length < 1) throw invalidArgument(`${field}.${name}[${index}].length`, `is ${length}`);
+  }
+  if (!supported) throw failedPrecondition(`${field}.uid_mappings: the runtime handler cannot make mounts with ids mapped`);
+  return { uidMappings: uidMappings.map(idMapping), gidMappings: gidMappings.map(idMapping) };
 }
 
 function idMapping({ hostId, containerId, length }: Mount['uidMappings'][number]): LinuxIdMapping {

@@ -1,6 +1,7 @@
-import { NamespaceMode, type NamespaceOption, type PodSandboxConfig, type UserNamespace } from '@criquet/cri-api';
+import { NamespaceMode, type NamespaceOption, type PodSandboxConfig } from '@criquet/cri-api';
 import type { LinuxNamespace } from '@criquet/runtime-containerd';
-import { failedPrecondition, invalidArgument } from '../errors.js';
+import { invalidArgument } from '../errors.js';
+import { checkSameUserNamespace, podUserNamespace } from './user-namespace.js';
 
 const SANDBOX_FIELD = 'config.linux.security_context.namespace_options';
 
@@ -20,14 +21,15 @@ export function hasHostIpc(config: PodSandboxConfig): boolean {
 
 /**
  * The namespaces of a pause process. With host network it also stays in the node's UTS namespace, so that a host name
- * of the pod never changes the node's.
+ * of the pod never changes the node's. A user namespace is the one that owns the pod's network namespace; with host network, where
+ * there is none, the runtime makes it.
  *
- * @throws FAILED_PRECONDITION for user namespaces; INVALID_ARGUMENT without a network namespace where one is needed.
+ * @throws INVALID_ARGUMENT for a user namespace that cannot be, or without a network namespace where one is needed.
  */
-export function sandboxNamespaces(config: PodSandboxConfig, netnsPath: string | undefined): LinuxNamespace[] {
+export function sandboxNamespaces(config: PodSandboxConfig, netnsPath: string | undefined, usernsPath?: string): LinuxNamespace[] {
   const options = optionsOf(config);
-  refuseUserNamespace(SANDBOX_FIELD, options?.usernsOptions);
   const namespaces: LinuxNamespace[] = [{ type: 'mount' }];
+  if (podUserNamespace(config) !== undefined) namespaces.push({ type: 'user', ...(usernsPath !== undefined && { path: usernsPath }) });
   if (!hasHostNetwork(config)) {
     if (netnsPath === undefined) throw invalidArgument(`${SANDBOX_FIELD}.network`, 'the pod has no network namespace');
     namespaces.push({ type: 'network', path: netnsPath }, { type: 'uts' });
@@ -49,17 +51,18 @@ export interface ContainerNamespaceInput {
 }
 
 /**
- * The namespaces of a container: mount of its own; network, UTS and IPC as the sandbox has them, whatever the container's
- * options say; PID by the container's own mode. On cgroup v2 an unprivileged container gets a cgroup namespace.
+ * The namespaces of a container: mount of its own; user, network, UTS and IPC as the sandbox has them, whatever the container's
+ * options say (but for the user namespace, which must be the sandbox's); PID by the container's own mode. On cgroup v2 an unprivileged container gets a cgroup namespace.
  *
  * @throws INVALID_ARGUMENT for the node's PID namespace in a pod that does not have it, or TARGET without `target_id`.
  */
 export function containerNamespaces(input: ContainerNamespaceInput): LinuxNamespace[] {
   const field = 'config.linux.security_context.namespace_options';
-  refuseUserNamespace(field, input.options?.usernsOptions);
   const { sandboxConfig, sandboxPid } = input;
+  checkSameUserNamespace(sandboxConfig, input.options);
   const namespaces: LinuxNamespace[] = [{ type: 'mount' }];
   const join = (type: LinuxNamespace['type'], path: string): number => namespaces.push({ type, path });
+  if (podUserNamespace(sandboxConfig) !== undefined) join('user', `/proc/${sandboxPid}/ns/user`);
   if (!hasHostNetwork(sandboxConfig)) {
     join('network', input.podNetnsPath ?? `/proc/${sandboxPid}/ns/net`);
     join('uts', `/proc/${sandboxPid}/ns/uts`);
@@ -85,17 +88,4 @@ export function containerNamespaces(input: ContainerNamespaceInput): LinuxNamesp
   }
   if (input.cgroup === 'v2' && !input.privileged) namespaces.push({ type: 'cgroup' });
   return namespaces;
-}
-
-/** A kubelet asks for user namespaces only where the runtime handler says that it has them. */
-function refuseUserNamespace(field: string, options: UserNamespace | undefined): void {
-  if (options === undefined) return;
-  if (options.mode === NamespaceMode.POD) {
-    throw failedPrecondition(`${field}.userns_options: user namespaces are not available`);
-  }
-  if (options.mode !== NamespaceMode.NODE)
-    throw invalidArgument(`${field}.userns_options.mode`, `unsupported mode ${options.mode}`);
-  if (options.uids.length + options.gids.length > 0) {
-    throw invalidArgument(`${field}.userns_options`, 'mappings need mode POD');
-  }
 }

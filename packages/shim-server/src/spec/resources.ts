@@ -2,10 +2,14 @@ import type { HugepageLimit, LinuxContainerResources } from '@criquet/cri-api';
 import type { LinuxCpu, LinuxMemory, LinuxResources } from '@criquet/runtime-containerd';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { NodeFacts } from './node-facts.js';
+import type { NodePolicy } from './node-policy.js';
 import { toWideInteger } from './wide-integer.js';
 
 /** The part of the node that resources depend on. */
 export type ResourceFacts = Pick<NodeFacts, 'cgroup' | 'controllers' | 'hugepageSizes' | 'swapAccounting'>;
+
+/** The part of the configuration that resources depend on. */
+export type ResourcePolicy = Pick<NodePolicy, 'tolerateMissingHugetlb'>;
 
 /** What the kernel takes for `cpu.shares`; runc refuses what the kernel would change. */
 const CPU_SHARES = { min: 2n, max: 262144n };
@@ -19,17 +23,19 @@ const CPU_QUOTA_MIN = 1000n;
  * set". Used for new containers and for updates.
  *
  * @param field the path of the message in the request, for errors.
- * @throws INVALID_ARGUMENT naming the field for values that the kernel cannot take; FAILED_PRECONDITION for v2 files on v1.
+ * @throws INVALID_ARGUMENT naming the field for values that the kernel cannot take; FAILED_PRECONDITION for v2 files on v1, and
+ * for huge pages without their controller where the policy does not tolerate it.
  */
 export function buildResources(
   field: string,
   resources: LinuxContainerResources,
   node: ResourceFacts,
+  policy: ResourcePolicy = { tolerateMissingHugetlb: true },
 ): Pick<LinuxResources, 'cpu' | 'memory' | 'hugepageLimits' | 'unified'> {
   const cpu = buildCpu(field, resources);
   const memory = buildMemory(field, resources, node);
   const hugepageLimits = resources.hugepageLimits.flatMap((limit, index) =>
-    buildHugepageLimit(`${field}.hugepage_limits[${index}]`, limit, node),
+    buildHugepageLimit(`${field}.hugepage_limits[${index}]`, limit, node, policy),
   );
   if (Object.keys(resources.unified).length > 0 && node.cgroup === 'v1') {
     throw failedPrecondition(`${field}.unified: this node has cgroup v1, which has no unified files`);
@@ -100,13 +106,18 @@ function buildHugepageLimit(
   field: string,
   { pageSize, limit }: HugepageLimit,
   node: ResourceFacts,
+  policy: ResourcePolicy,
 ): NonNullable<LinuxResources['hugepageLimits']> {
   if (!/^\d+(KB|MB|GB|TB)$/.test(pageSize)) {
     throw invalidArgument(`${field}.page_size`, `${JSON.stringify(pageSize)} is not a size such as "2MB"`);
   }
   if (limit < 0n) throw invalidArgument(`${field}.limit`, `${limit} is negative`);
-  const known = node.controllers.includes('hugetlb') && node.hugepageSizes.includes(pageSize);
-  if (!known && limit > 0n && node.controllers.includes('hugetlb')) {
+  if (!node.controllers.includes('hugetlb')) {
+    if (limit === 0n || policy.tolerateMissingHugetlb) return [];
+    throw failedPrecondition(`${field}: this node has no hugetlb cgroup controller (resources.tolerate_missing_hugetlb_controller)`);
+  }
+  const known = node.hugepageSizes.includes(pageSize);
+  if (!known && limit > 0n) {
     throw invalidArgument(`${field}.page_size`, `this node has no huge pages of ${pageSize}`);
   }
   return known ? [{ pageSize, limit: toWideInteger(limit) }] : [];

@@ -13,6 +13,7 @@ import { DEFAULT_PATH } from './process.js';
 import { sandboxUser } from './resolve-user.js';
 import { selinuxLabels } from './selinux.js';
 import { sandboxSysctls } from './sysctls.js';
+import { checkMapped, idMappings, podUserNamespace } from './user-namespace.js';
 
 /** The command of the built-in pause. */
 const PAUSE_ARGS = ['/pause'];
@@ -52,15 +53,19 @@ export function buildSandboxSpec(input: SandboxSpecInput): RuntimeSpec {
     node,
   });
   const hostNetwork = hasHostNetwork(config);
+  const userns = podUserNamespace(config);
+  const user = input.user ?? sandboxUser(context);
+  if (userns !== undefined) checkMapped(userns, user);
   return {
     ociVersion: OCI_VERSION,
     process: {
-      user: input.user ?? sandboxUser(context),
+      user,
       args: pauseArgs(input),
       env: [DEFAULT_PATH, ...(input.imageConfig?.Env ?? [])],
       cwd: input.imageConfig?.WorkingDir || '/',
       capabilities: { bounding: [], effective: [], permitted: [] },
       noNewPrivileges: true,
+      ...(input.apparmorProfile !== undefined && { apparmorProfile: input.apparmorProfile }),
       oomScoreAdj: oomScoreAdj('sandbox', SANDBOX_OOM_SCORE_ADJ, node),
       ...(labels.process !== undefined && { selinuxLabel: labels.process }),
     },
@@ -70,16 +75,17 @@ export function buildSandboxSpec(input: SandboxSpecInput): RuntimeSpec {
       config.hostname !== '' && { hostname: podHostname(config.hostname, hostNetwork, node.hostname) }),
     // A network namespace has one sysfs super block, and the first mount decides whether it can be written to at all: were it
     // read-only here, a privileged container's /sys would be too.
-    mounts: [...defaultMounts({ sysfsWritable: context?.privileged === true }), ...podMounts(input.files)],
+    mounts: [...defaultMounts({ sysfsWritable: context?.privileged === true, userns, hostNetwork }), ...podMounts(input.files)],
     annotations: { ...input.passthroughAnnotations, ...sandboxAnnotations(input.id, config, input.imageName ?? '') },
     linux: {
-      sysctl: sandboxSysctls(config.linux?.sysctls ?? {}, { hostNetwork, hostIpc: hasHostIpc(config), node }),
+      ...(userns && { uidMappings: idMappings(userns.uids), gidMappings: idMappings(userns.gids) }),
+      sysctl: sandboxSysctls(config.linux?.sysctls ?? {}, { hostNetwork, hostIpc: hasHostIpc(config), userns, node }),
       resources: { devices: sandboxDeviceRules(), cpu: { shares: SANDBOX_CPU_SHARES } },
       cgroupsPath: cgroupPath(config.linux?.cgroupParent ?? '', input.id, {
         driver: node.cgroupDriver,
         namespace: input.namespace ?? 'k8s.io',
       }),
-      namespaces: sandboxNamespaces(config, input.netnsPath),
+      namespaces: sandboxNamespaces(config, input.netnsPath, input.usernsPath),
       ...(input.seccomp && { seccomp: input.seccomp }),
       maskedPaths: [...MASKED_PATHS],
       readonlyPaths: [...READONLY_PATHS],

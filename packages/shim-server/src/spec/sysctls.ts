@@ -1,4 +1,6 @@
 import { invalidArgument } from '../errors.js';
+import { MAX_ID } from './id-range.js';
+import type { PodUserNamespace } from './user-namespace.js';
 
 const FIELD = 'config.linux.sysctls';
 
@@ -7,6 +9,7 @@ const IPC_SYSCTLS = /^(kernel\.(msgmax|msgmnb|msgmni|sem|shmall|shmmax|shmmni|sh
 export interface SandboxSysctlOptions {
   hostNetwork: boolean;
   hostIpc: boolean;
+  userns?: PodUserNamespace | undefined;
   node: { networkSysctls: { unprivilegedPortStart: boolean; pingGroupRange: boolean } };
 }
 
@@ -23,7 +26,9 @@ export function sandboxSysctls(
   const result: Record<string, string> = {};
   if (!options.hostNetwork) {
     if (options.node.networkSysctls.unprivilegedPortStart) result['net.ipv4.ip_unprivileged_port_start'] = '0';
-    if (options.node.networkSysctls.pingGroupRange) result['net.ipv4.ping_group_range'] = '0 2147483647';
+    // All groups; the kernel takes ids of the pod's user namespace only.
+    const lastGroup = options.userns === undefined ? MAX_ID : Math.min(options.userns.gids.length - 1, MAX_ID);
+    if (options.node.networkSysctls.pingGroupRange) result['net.ipv4.ping_group_range'] = `0 ${lastGroup}`;
   }
   for (const [given, value] of Object.entries(requested)) {
     const name = dotted(given);

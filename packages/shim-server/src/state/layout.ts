@@ -27,6 +27,11 @@ export class Layout {
     return join(this.netnsDir, `criquet-${sandboxId}`);
   }
 
+  /** Where the user namespace of a pod with a network of its own is pinned. */
+  userns(sandboxId: string): string {
+    return join(this.stateDir, 'userns', sandboxId);
+  }
+
   /** The FIFOs of a container's process. */
   containerIo(containerId: string): string {
     return join(this.stateDir, 'io', containerId);
@@ -55,5 +60,10 @@ export class Layout {
   /** The root of the built-in pause container of one build. */
   pauseRoot(build: string): string {
     return join(this.rootDir, 'pause', build);
+  }
+
+  /** The program of one build that makes user namespaces. */
+  usernsChild(build: string): string {
+    return join(this.rootDir, 'userns-child', build);
   }
 }

@@ -22,6 +22,8 @@ export interface SandboxRecord {
   readonly phase: SandboxPhase;
   /** Where the network namespace is pinned; "" for a pod on the host's network. */
   readonly netnsPath: string;
+  /** Where the user namespace that owns the network namespace is pinned; absent where there is none of the pod's own, or no pin. */
+  readonly usernsPath?: string;
   /** True until the network attachment is known to be gone: a CNI DEL is owed. */
   readonly networkAttached: boolean;
   /** The primary address first. */

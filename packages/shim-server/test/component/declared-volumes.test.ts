@@ -1,6 +1,7 @@
 import { readFile, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
+import { NamespaceMode } from '@criquet/cri-api';
 import { decodeSpec, type SpecMount } from '@criquet/runtime-containerd';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
 import { test, type Test } from 'tap';
@@ -62,6 +63,19 @@ test('I7 a mount of CRI at a place goes before the volume of the image', async (
   t.equal(found.get('/data')?.source, hostPath);
   t.ok(found.has('/relative/empty'));
   t.equal((await readdir(join(shim.config.rootDir, 'volumes', containerId))).length, 2);
+});
+
+test('I7 in a user namespace they are mounted by its ids', async (t) => {
+  const shim = await Shim.start({ node: { nodeFacts: { mountSetattr: true, userNamespaces: true } } });
+  t.teardown(() => shim.close());
+  await addImage(shim, NAME, image);
+  const mapping = (hostId: number) => [{ containerId: 0, hostId, length: 65_536 }];
+  const linux = { securityContext: { namespaceOptions: { usernsOptions: { mode: NamespaceMode.POD, uids: mapping(200_000), gids: mapping(300_000) } } } };
+  const containerId = await shim.createContainer(await shim.runPod({ linux }), { image: { image: NAME }, linux });
+  t.match(mounts(shim, containerId).get('/data'), {
+    uidMappings: [{ containerID: 0, hostID: 200_000, size: 65_536 }],
+    gidMappings: [{ containerID: 0, hostID: 300_000, size: 65_536 }],
+  });
 });
 
 test('I7 volumes of images can be ignored', async (t) => {

@@ -207,3 +207,12 @@ await t.test('durations and sizes', async (t) => {
   }
 });
 
+
+await t.test('resource limits: each name once, soft not above hard', async (t) => {
+  const load = (value: string[]) =>
+    loadConfig({ path: join(t.testdir({ 'empty.toml': '' }), 'empty.toml'), overrides: [{ flag: '-', key: 'resources.default_ulimits', value }] });
+  t.same((await load(['nofile=1024:4096', 'core=0'])).config.resources.defaultUlimits, ['nofile=1024:4096', 'core=0']);
+  for (const value of [['nofile'], ['nofile=2:1'], ['files=1'], ['core=0', 'core=1']]) {
+    await t.rejects(load(value), { message: /resources\.default_ulimits/ }, value.join());
+  }
+});

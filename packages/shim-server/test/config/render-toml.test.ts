@@ -22,6 +22,7 @@ await t.test('a rendered configuration reads back as it was', async (t) => {
     { flag: '-', key: 'containerd.call_timeout', value: '1m1.5s' },
     { flag: '-', key: 'container.shm_size', value: '1Gi' },
     { flag: '-', key: 'cni.bin_dirs', value: ['/a "b"', '/c\\d'] },
+    { flag: '-', key: 'resources.default_ulimits', value: ['nofile=1024:4096', 'core=0'] },
     { flag: '-', key: 'runtime.handlers', value: { 'my.kata': { runtime_type: 'io.containerd.kata.v2', systemd_cgroup: false } } },
   ];
   const { config } = await loadConfig({ path: join(t.testdir({ 'e.toml': '' }), 'e.toml'), overrides });

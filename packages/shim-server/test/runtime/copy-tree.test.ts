@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type Test } from 'tap';
 import { copyTree } from '../../src/runtime/copy-tree.js';
-import { mayRelabel, relabel } from '../../src/runtime/relabel.js';
-import { kernelXattrs, XattrError, type Xattrs } from '../../src/runtime/xattrs.js';
+import { kernelXattrs } from '../../src/runtime/xattrs.js';
 
 const CAPABILITY = 'security.capability';
 /** cap_net_bind_service+ep, revision 2 (linux/capability.h), little-endian. */
@@ -71,64 +70,4 @@ test('a copy has everything of what it is a copy of', async (t) => {
   const top = await stat(target);
   t.match(top, { uid: 56, gid: 78, mtimeMs: 1_000_000_001_500 });
   t.equal(top.mode & 0o7777, 0o1777);
-});
-
-test('extended attributes: none, absent, refused', async (t) => {
-  const dir = await directory(t);
-  const file = join(dir, 'file');
-  await writeFile(file, '');
-  t.same(await kernelXattrs.list(file), []);
-  t.equal(await kernelXattrs.get(file, 'user.none'), undefined);
-  await t.rejects(kernelXattrs.list(join(dir, 'none')), { name: 'XattrError', code: 'ENOENT' });
-  await t.rejects(kernelXattrs.set('/proc/self', 'user.x', Buffer.from('x')), { name: 'XattrError', message: /lsetxattr user\.x \/proc\/self: E/ });
-  await symlink('none', join(dir, 'link'));
-  await kernelXattrs.set(join(dir, 'link'), 'trusted.x', Buffer.from('x'));
-  t.same(await kernelXattrs.list(join(dir, 'link')), ['trusted.x'], 'a link has its own');
-});
-
-/** SELinux labels under a name that this kernel takes. */
-const labels = (onSet: (path: string) => Promise<void> = async () => undefined): Xattrs => {
-  const name = (asked: string) => asked.replace('security.selinux', 'trusted.label');
-  return {
-    list: (path) => kernelXattrs.list(path),
-    get: async (path, asked) => kernelXattrs.get(path, name(asked)),
-    set: async (path, asked, value) => {
-      await onSet(path);
-      await kernelXattrs.set(path, name(asked), value);
-    },
-  };
-};
-const labelOf = async (path: string) => (await kernelXattrs.get(path, 'trusted.label'))?.toString();
-
-test('relabel: everything below, links themselves, and nothing twice', async (t) => {
-  const dir = await directory(t);
-  const volume = join(dir, 'volume');
-  await mkdir(join(volume, 'sub/deep'), { recursive: true });
-  await writeFile(join(volume, 'sub/file'), '');
-  await writeFile(join(dir, 'outside'), '');
-  await symlink(join(dir, 'outside'), join(volume, 'link'));
-  execFileSync('mkfifo', [join(volume, 'fifo')]);
-  let written = 0;
-  const counting = labels(async () => void written++);
-  await relabel(volume, 'a:b:c:s0', counting);
-  for (const path of ['', 'sub', 'sub/deep', 'sub/file', 'link', 'fifo']) t.equal(await labelOf(join(volume, path)), 'a:b:c:s0', path);
-  t.equal(await labelOf(join(dir, 'outside')), undefined);
-  t.equal(written, 6);
-  await relabel(volume, 'a:b:c:s0', counting);
-  t.equal(written, 6, 'what has the label is left alone');
-  await relabel(join(volume, 'sub/file'), 'x', counting);
-  t.equal(await labelOf(join(volume, 'sub/file')), 'x', 'a file alone');
-});
-
-test('relabel: what vanishes is passed over, other failures are told', async (t) => {
-  const dir = await directory(t);
-  await writeFile(join(dir, 'a'), '');
-  await relabel(dir, 'l', labels(async (path) => path.endsWith('/a') ? rm(path) : undefined));
-  t.equal(await labelOf(dir), 'l');
-  const failing = (code: string) => relabel(dir, 'm', labels((path) => Promise.reject(new XattrError(path, code, 'lsetxattr'))));
-  await t.rejects(failing('EPERM'), { code: 'EPERM' });
-  await failing('ENOTSUP');
-  await t.rejects(relabel(join(dir, 'none'), 'l', labels()), { code: 'ENOENT' });
-  t.notOk(mayRelabel('/etc') || mayRelabel('/'));
-  t.ok(mayRelabel('/etc/my-app'));
 });

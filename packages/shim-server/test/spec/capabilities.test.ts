@@ -83,6 +83,17 @@ void t.test('X6 ambient capabilities: none by add alone, kept on request', (t) =
   t.end();
 });
 
+void t.test('X6 ambient capabilities: by configuration, what is added is ambient', (t) => {
+  const ambient = { ...everything, ambient: true };
+  const sets = buildCapabilities(request(['NET_BIND_SERVICE', 'KILL'], ['ALL', 'KILL']), ambient);
+  t.same(sets.ambient, ['CAP_NET_BIND_SERVICE'], 'not what is dropped again');
+  t.same(sets.inheritable, ['CAP_NET_BIND_SERVICE']);
+  t.equal(buildCapabilities(undefined, ambient).ambient, undefined, 'the default set is not added');
+  t.same(buildCapabilities(request(['ALL'], ['CHOWN']), ambient).ambient?.length, CAPABILITY_NAMES.length - 1);
+  t.same(buildCapabilities(request(['KILL'], ['ALL'], ['NET_RAW']), ambient).ambient?.sort(), ['CAP_KILL', 'CAP_NET_RAW']);
+  t.end();
+});
+
 void t.test('masks of /proc/<pid>/status', (t) => {
   t.same(decodeCapabilities('0000000000000000'), []);
   t.same(decodeCapabilities('0000000000000021'), ['CAP_CHOWN', 'CAP_KILL']);

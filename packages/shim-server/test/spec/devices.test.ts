@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Device, type DeepPartial } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { resolveDevices } from '../../src/spec/devices.js';
+import { deviceOwner, resolveDevices } from '../../src/spec/devices.js';
 import { errorOf } from './fixtures.js';
 
 const device = (change: DeepPartial<Device>): Device => Device.fromPartial({ permissions: 'rw', ...change });
@@ -72,6 +72,19 @@ void t.test('privileged: every device of the node, and all of them allowed', asy
   const real = await resolveDevices([], { privileged: true });
   t.ok(real.devices.some(({ path }) => path === '/dev/null'));
   t.notOk(real.devices.some(({ path }) => /^\/dev\/(pts|shm|mqueue)\/|^\/dev\/console$/.test(path)));
+});
+
+void t.test('ownership from the security context: what was asked for, not what a privileged container has anyway', async (t) => {
+  const dir = t.testdir({ sub: {}, pts: {} });
+  makeNodes(dir);
+  const owner = { uid: 1000, gid: 2000 };
+  const { devices } = await resolveDevices([device({ hostPath: join(dir, 'disk'), containerPath: '/dev/x' })], { privileged: true, owner }, dir);
+  t.match(devices[0], { path: '/dev/x', uid: 1000, gid: 2000 });
+  t.match(devices.find(({ path }) => path === join(dir, 'null')), { uid: 0, gid: 0 });
+  t.same(deviceOwner({ runAsUser: { value: 1000n }, runAsGroup: { value: 0n } }), { uid: 1000 });
+  t.same(deviceOwner({ runAsUser: undefined, runAsGroup: { value: 7n } }), { gid: 7 });
+  t.same(deviceOwner(undefined), {});
+  t.equal((await errorOf(() => deviceOwner({ runAsUser: { value: 2n ** 31n }, runAsGroup: undefined }))).code, status.INVALID_ARGUMENT);
 });
 
 void t.test('bad requests are named', async (t) => {

@@ -93,7 +93,7 @@ void t.test('options of CRI and id mappings are passed on', async (t) => {
         gidMappings: ids,
       }),
     ],
-    { recursiveReadOnly: true },
+    { recursiveReadOnly: true, idmapped: true },
   );
   const mapped = [{ hostID: 100000, containerID: 0, size: 65536 }];
   t.same(binds[0], {
@@ -225,7 +225,7 @@ void t.test('privileged and read-only root', (t) => {
   t.same(options(ordered([]), '/sys/fs/cgroup'), ['nosuid', 'noexec', 'nodev', 'relatime', 'ro']);
   const readonly = ordered([], { readonlyRootfs: true });
   t.same(options(readonly, '/etc/hosts'), ['rbind', 'rprivate', 'ro']);
-  t.same(options(readonly, '/dev/shm'), ['rbind', 'rprivate', 'rw']);
+  t.same(options(readonly, '/dev/shm'), ['rbind', 'rprivate', 'rw', 'nosuid', 'nodev', 'noexec']);
   t.end();
 });
 
@@ -255,4 +255,23 @@ void t.test('files are sources too', async (t) => {
   const dir = realpathSync(t.testdir());
   writeFileSync(join(dir, 'f'), '');
   t.equal((await prepareMounts([mount({ hostPath: join(dir, 'f') })])).binds[0]?.source, join(dir, 'f'));
+});
+
+void t.test('user namespace: volumes of the image are mapped, files of the pod are not', (t) => {
+  const userns = { uids: { hostId: 7, length: 10 }, gids: { hostId: 8, length: 11 } };
+  const all = ordered([], { volumes: [{ containerPath: '/vol', hostPath: '/v' }], userns });
+  t.same(
+    all.filter(({ uidMappings, gidMappings }) => uidMappings ?? gidMappings),
+    [
+      {
+        destination: '/vol',
+        type: 'bind',
+        source: '/v',
+        options: ['rbind', 'rprivate', 'rw'],
+        uidMappings: [{ containerID: 0, hostID: 7, size: 10 }],
+        gidMappings: [{ containerID: 0, hostID: 8, size: 11 }],
+      },
+    ],
+  );
+  t.end();
 });

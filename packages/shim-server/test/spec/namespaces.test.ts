@@ -79,15 +79,30 @@ void t.test('container: a cgroup namespace on v2, not for privileged', (t) => {
   t.end();
 });
 
-void t.test('user namespaces are refused, NODE is the same as none', async (t) => {
-  const mapping = { hostId: 100000, containerId: 0, length: 65536 };
-  const pod = { usernsOptions: { mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] } };
-  t.equal((await errorOf(() => forContainer(pod))).code, status.FAILED_PRECONDITION);
-  t.equal((await errorOf(() => sandboxNamespaces(withOptions(pod), '/x'))).code, status.FAILED_PRECONDITION);
+const mapping = { hostId: 100000, containerId: 0, length: 65536 };
+const userns = { usernsOptions: { mode: NamespaceMode.POD, uids: [mapping], gids: [mapping] } };
+
+void t.test('user namespaces: pinned with the network, made by the runtime without, joined by containers', (t) => {
+  t.same(sandboxNamespaces(withOptions(userns), '/run/netns/x', '/run/userns/x').slice(0, 3), [
+    { type: 'mount' },
+    { type: 'user', path: '/run/userns/x' },
+    { type: 'network', path: '/run/netns/x' },
+  ]);
+  const host = withOptions({ ...userns, network: NamespaceMode.NODE });
+  t.same(sandboxNamespaces(host, undefined), [{ type: 'mount' }, { type: 'user' }, { type: 'pid' }, { type: 'ipc' }]);
+  t.same(forContainer(userns, { sandboxConfig: withOptions(userns) })[1], { type: 'user', path: '/proc/42/ns/user' });
+  t.same(forContainer({ ...userns, network: NamespaceMode.NODE }, { sandboxConfig: host })[1], { type: 'user', path: '/proc/42/ns/user' });
+  t.end();
+});
+
+void t.test("user namespaces: a container has its pod's; NODE is the same as none", async (t) => {
+  t.match(await errorOf(() => forContainer(userns)), { code: status.INVALID_ARGUMENT, message: /userns_options: one of 65536/ });
+  const inPod = { sandboxConfig: withOptions(userns) };
+  t.match(await errorOf(() => forContainer(undefined, inPod)), { code: status.INVALID_ARGUMENT, message: /the node's user namespace, while/ });
   t.equal(forContainer({ usernsOptions: { mode: NamespaceMode.NODE } }).length, 5);
   t.match(
     (await errorOf(() => forContainer({ usernsOptions: { mode: NamespaceMode.NODE, uids: [mapping] } }))).message,
     /mappings/,
   );
-  t.match((await errorOf(() => forContainer({ usernsOptions: { mode: NamespaceMode.TARGET } }))).message, /mode 3/);
+  t.match((await errorOf(() => forContainer({ usernsOptions: { mode: NamespaceMode.TARGET } }))).message, /mode: TARGET/);
 });

@@ -88,6 +88,15 @@ void t.test('huge pages: those the node has, none without the controller', (t) =
   t.end();
 });
 
+void t.test('huge pages without the controller: an error where it is not tolerated', async (t) => {
+  const limits = (limit: bigint) => LinuxContainerResources.fromPartial({ hugepageLimits: [{ pageSize: '2MB', limit }] });
+  const bare = node({ controllers: ['cpu'] });
+  t.same(buildResources('f', limits(0n), bare, { tolerateMissingHugetlb: false }), {}, 'the kubelet names every size');
+  const error = await errorOf(() => buildResources('f', limits(1n), bare, { tolerateMissingHugetlb: false }));
+  t.equal(error.code, status.FAILED_PRECONDITION);
+  t.match(error.message, /^f\.hugepage_limits\[0\]: .*hugetlb/);
+});
+
 void t.test('unified files: v2 only', async (t) => {
   const unified = { 'memory.high': '1000', 'hugetlb.2MB.max': 'max' };
   t.same(build({ unified }, node({ cgroup: 'v2' })), { unified });

@@ -1,35 +1,12 @@
-/**
- * The pause program, instruction by instruction. It blocks every signal and then takes them one at a time:
- * SIGTERM and SIGINT end it with code 0, SIGCHLD makes it reap children, since in a pod with a shared PID namespace it is
- * process 1 and inherits the orphans.
- */
-export interface Architecture {
-  /** ELF e_machine. */
-  readonly machine: number;
-  readonly program: readonly Instruction[];
-}
+import { a, AARCH64, aBranch, aBranchIf, aCompare, aMove, aSyscall, EQUAL, GREATER, NOT_EQUAL } from '../static-program/aarch64.js';
+import { label, type MachineCode } from '../static-program/instruction.js';
+import { x, X86_64, xJump, xSyscall } from '../static-program/x86-64.js';
 
-/** A label, bytes, or a jump to a label whose distance is filled in. */
-export type Instruction =
-  | { readonly label: string }
-  | { readonly bytes: readonly number[] }
-  | { readonly jump: string; readonly size: number; readonly encode: (distance: number) => readonly number[] };
+// The pause program, instruction by instruction. It blocks every signal and then takes them one at a time: SIGTERM and SIGINT end it
+// with code 0, SIGCHLD makes it reap children, since in a pod with a shared PID namespace it is process 1 and inherits the orphans.
 
-const label = (name: string): Instruction => ({ label: name });
-
-// --- x86-64 -------------------------------------------------------------------------------------------------------------
-
-const x = (...bytes: number[]): Instruction => ({ bytes });
-/** A short jump; the distance counts from the end of its two bytes. */
-const xJump = (opcode: number, to: string): Instruction => ({
-  jump: to,
-  size: 2,
-  encode: (distance) => [opcode, (distance - 2) & 0xff],
-});
-const syscall = x(0x0f, 0x05);
-
-const x86_64: Architecture = {
-  machine: 62,
+const x86_64: MachineCode = {
+  machine: X86_64,
   program: [
     x(0x48, 0x83, 0xec, 0x10), //                             sub rsp, 16
     x(0x48, 0xc7, 0x04, 0x24, 0xff, 0xff, 0xff, 0xff), //     mov qword [rsp], -1     every signal
@@ -38,14 +15,14 @@ const x86_64: Architecture = {
     x(0x31, 0xd2), //                                         xor edx, edx
     x(0x6a, 0x08, 0x41, 0x5a), //                             push 8; pop r10         size of the set
     x(0x6a, 0x0e, 0x58), //                                   push 14; pop rax        rt_sigprocmask
-    syscall,
+    xSyscall,
     label('wait'),
     x(0x48, 0x89, 0xe7), //                                   mov rdi, rsp
     x(0x31, 0xf6), //                                         xor esi, esi
     x(0x31, 0xd2), //                                         xor edx, edx            for ever
     x(0x6a, 0x08, 0x41, 0x5a), //                             push 8; pop r10
     x(0xb8, 0x80, 0x00, 0x00, 0x00), //                       mov eax, 128            rt_sigtimedwait
-    syscall,
+    xSyscall,
     x(0x83, 0xf8, 0x0f), //                                   cmp eax, SIGTERM
     xJump(0x74, 'exit'), //                                   je exit
     x(0x83, 0xf8, 0x02), //                                   cmp eax, SIGINT
@@ -58,41 +35,19 @@ const x86_64: Architecture = {
     x(0x6a, 0x01, 0x5a), //                                   push 1; pop rdx         WNOHANG
     x(0x45, 0x31, 0xd2), //                                   xor r10d, r10d
     x(0x6a, 0x3d, 0x58), //                                   push 61; pop rax        wait4
-    syscall,
+    xSyscall,
     x(0x85, 0xc0), //                                         test eax, eax
     xJump(0x7f, 'reap'), //                                   jg reap
     xJump(0xeb, 'wait'), //                                   jmp wait
     label('exit'),
     x(0x31, 0xff), //                                         xor edi, edi
     x(0x6a, 0x3c, 0x58), //                                   push 60; pop rax        exit
-    syscall,
+    xSyscall,
   ],
 };
 
-// --- AArch64 ------------------------------------------------------------------------------------------------------------
-
-const word = (value: number): readonly number[] => [0, 8, 16, 24].map((shift) => (value >>> shift) & 0xff);
-const a = (value: number): Instruction => ({ bytes: word(value) });
-/** movz xN, #value */
-const aMove = (register: number, value: number): Instruction => a(0xd2800000 | (value << 5) | register);
-const aCompare = (value: number): Instruction => a(0x7100001f | (value << 10)); // cmp w0, #value
-const aBranchIf = (condition: number, to: string): Instruction => ({
-  jump: to,
-  size: 4,
-  encode: (distance) => word(0x54000000 | (((distance >> 2) & 0x7ffff) << 5) | condition),
-});
-const aBranch = (to: string): Instruction => ({
-  jump: to,
-  size: 4,
-  encode: (distance) => word(0x14000000 | ((distance >> 2) & 0x3ffffff)),
-});
-const aSyscall = (number: number): readonly Instruction[] => [aMove(8, number), a(0xd4000001)];
-const EQUAL = 0x0;
-const NOT_EQUAL = 0x1;
-const GREATER = 0xc;
-
-const aarch64: Architecture = {
-  machine: 183,
+const aarch64: MachineCode = {
+  machine: AARCH64,
   program: [
     a(0xd10043ff), //   sub sp, sp, #16
     a(0x92800000), //   mov x0, #-1          every signal
@@ -130,4 +85,4 @@ const aarch64: Architecture = {
 };
 
 /** By Node's name of the architecture (`process.arch`). */
-export const architectures: Readonly<Record<string, Architecture>> = { x64: x86_64, arm64: aarch64 };
+export const pauseCode: Readonly<Record<string, MachineCode>> = { x64: x86_64, arm64: aarch64 };
