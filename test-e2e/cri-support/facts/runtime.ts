@@ -40,7 +40,7 @@ export const RUNTIME = {
   },
   RuntimeFeatures: {
     supplemental_groups_policy: honoured('true', HANDLERS),
-    user_namespaces_host_network: honoured('true', HANDLERS),
+    user_namespaces_host_network: honoured('true', component('user-namespaces')("with the node's network the runtime makes the user namespace, and /sys is the node's, read-only")),
     mount_options: honoured('true', HANDLERS),
   },
   RuntimeConfigResponse: { linux: honoured('see LinuxRuntimeConfiguration', component('server')('RuntimeConfig: the cgroup driver is cgroupfs by default')) },

@@ -60,7 +60,7 @@ export const SECURITY = {
     userns_options: honoured('see UserNamespace', USERNS),
   },
   UserNamespace: {
-    mode: honoured('POD or NODE; a container\'s must be its pod\'s', USERNS),
+    mode: honoured('POD or NODE; a container\'s must be its pod\'s', component('user-namespaces')("userns_options mode NODE: the node's own user namespace")),
     uids: honoured('one mapping, from 0', USERNS),
     gids: honoured('one mapping, from 0', USERNS),
   },
