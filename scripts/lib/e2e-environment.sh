@@ -2,7 +2,7 @@
 # Provides what the end-to-end suites run on and exports where it is. Source it from a checkout's root to run a suite by
 # hand: `. scripts/lib/e2e-environment.sh`, then `cd test-e2e && pnpm exec tap dist/lifecycle/…`.
 
-for part in say cache apt containerd pod-tools registry image-packages build-tools; do
+for part in say cache apt containerd pod-tools registry image-packages build-tools criu; do
   # shellcheck disable=SC1090
   . "${BASH_SOURCE[0]%/*}/$part.sh"
 done
@@ -25,6 +25,11 @@ provide_e2e_environment() {
     CRIQUET_E2E_TOOLS=$(provide_runc) || fail "no runc"
     CRIQUET_E2E_CNI_BIN=$(provide_cni_plugins) || fail "no CNI plugins"
   fi
+  CRIQUET_E2E_CRUN=$(provide_crun) || fail "no crun"
+  export CRIQUET_E2E_CRUN
+  # Without it the checkpoint suite says what it leaves out.
+  CRIQUET_E2E_CRIU=$(provide_criu) || CRIQUET_E2E_CRIU=
+  export CRIQUET_E2E_CRIU
   export CRIQUET_E2E_CONTAINERD_21 CRIQUET_E2E_REGISTRY CRIQUET_E2E_IMAGES CRIQUET_E2E_TOOLS CRIQUET_E2E_CNI_BIN
 }
 

@@ -57,3 +57,26 @@ apt_install() {
   export DEBIAN_FRONTEND=noninteractive
   apt-get install -y --no-install-recommends "$@" || { apt-get update && apt-get install -y --no-install-recommends "$@"; }
 }
+
+# Prints a directory that holds crun, another OCI runtime.
+provide_crun() {
+  local directory
+  if command -v crun >/dev/null; then
+    dirname "$(command -v crun)"
+    return
+  fi
+  apt_is_there || return 1
+  directory=$(cached "crun-$(os_release VERSION_CODENAME)" "unpack crun privately" fill_crun) || return 1
+  printf '%s/usr/bin\n' "$directory"
+}
+
+# It needs a library that other packages rarely bring. A script in its place finds it beside itself, wherever the directory is.
+fill_crun() { # DIRECTORY
+  local program=$1/usr/bin/crun
+  apt_unpack own "$1" crun libyajl2 || return
+  mkdir -p "$1/usr/libexec" && mv "$program" "$1/usr/libexec/crun" || return
+  # shellcheck disable=SC2016
+  printf '%s\n' '#!/bin/sh' 'root=${0%/bin/crun}' "for library in \"\$root\"/lib/*/libyajl.so.2; do :; done" \
+    'LD_LIBRARY_PATH=${library%/*} exec "$root/libexec/crun" "$@"' >"$program" || return
+  chmod 755 "$program" && "$program" --version
+}

@@ -73,7 +73,7 @@ export class Criquet {
       args: ['serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
       ready,
-      readyTimeoutMs: 30_000,
+      readyTimeoutMs: 60_000,
     });
   }
 

@@ -11,7 +11,11 @@ export interface Environment {
   readonly containerd: Readonly<Partial<Record<Engine, string>>>;
   /** Directories put before the PATH: runc, crictl, critest. */
   readonly tools: readonly string[];
+  /** Directory of a working CRIU; undefined when there is none. */
+  readonly criuDirectory: string | undefined;
   readonly cniBinDir: string;
+  /** Directory of crun. */
+  readonly crunDir: string;
   readonly registryProgram: string;
   /** A registry's storage that holds the images of `images/suite-images.ts`. */
   readonly registryStorage: string;
@@ -39,7 +43,9 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
   return {
     containerd,
     tools: required('CRIQUET_E2E_TOOLS').split(':'),
+    criuDirectory: env.CRIQUET_E2E_CRIU || undefined,
     cniBinDir: required('CRIQUET_E2E_CNI_BIN'),
+    crunDir: required('CRIQUET_E2E_CRUN'),
     registryProgram: required('CRIQUET_E2E_REGISTRY'),
     registryStorage: required('CRIQUET_E2E_IMAGES'),
     root: env.CRIQUET_E2E_ROOT ?? '/tmp',

@@ -90,7 +90,7 @@ export class TestNode {
         ...places,
       });
     }
-    await eventually(() => this.expectReady(), 20_000);
+    await eventually(() => this.expectReady(), 60_000);
   }
 
   get registry(): Registry {

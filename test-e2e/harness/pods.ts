@@ -33,9 +33,10 @@ export class TestPod {
     };
   }
 
-  static async run(node: TestNode, overrides: DeepPartial<PodSandboxConfig> = {}): Promise<TestPod> {
+  /** @param runtimeHandler default: the node's default */
+  static async run(node: TestNode, overrides: DeepPartial<PodSandboxConfig> = {}, runtimeHandler = ''): Promise<TestPod> {
     const config = TestPod.config(node, overrides);
-    const { podSandboxId } = await node.cri.runtime.runPodSandbox({ config }, CALL);
+    const { podSandboxId } = await node.cri.runtime.runPodSandbox({ config, runtimeHandler }, CALL);
     return new TestPod(node, podSandboxId, config);
   }
 

@@ -74,7 +74,7 @@ await onEachEngine('update of resources', async (t, node) => {
   await t.test('the pod takes its new resources', async (t) => {
     await runtime.updatePodSandboxResources({ podSandboxId: pod.id, resources: { cpuShares: 77n } }, CALL);
     const { info } = await runtime.podSandboxStatus({ podSandboxId: pod.id, verbose: true }, CALL);
-    t.match(JSON.parse(info.info ?? '{}'), { config: { linux: { resources: { cpuShares: 77 } } } });
+    t.match(JSON.parse(info.info ?? '{}'), { config: { linux: { resources: { cpu_shares: 77 } } } });
   });
 
   await pod.remove();

@@ -4,7 +4,7 @@ export type { CallObserver } from './grpc/channel.js';
 export type { Containerd } from './containerd.js';
 export type { CallOptions } from './call-options.js';
 
-export { checkContainerd, ContainerdUnusable, type ContainerdReport } from './check/check-containerd.js';
+export { checkContainerd, ContainerdUnusable, type ContainerdReport, type SnapshotterReport } from './check/check-containerd.js';
 export { parseContainerdVersion, type ContainerdVersion } from './check/containerd-version.js';
 
 // Errors
@@ -141,6 +141,9 @@ export type {
   WideInteger,
 } from './oci/runtime-spec.js';
 
+// JSON with integers of 64 bits
+export { stringifyWide } from './oci/wide-json.js';
+
 // OCI image specification
 export {
   isIndex,
@@ -159,4 +162,4 @@ export { runtimeInfo, type RuntimeInfo } from './runtime-info.js';
 export type { RuntimeFeatures } from './oci/runtime-features.js';
 
 // Options of other shims
-export { runtimeOptions, runtimeOptionsTypeUrl, type RuntimeOptions } from './runtime-options.js';
+export { decodeRuntimeOptions, runtimeOptions, runtimeOptionsTypeUrl, type RuntimeOptions } from './runtime-options.js';

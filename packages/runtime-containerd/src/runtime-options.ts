@@ -14,3 +14,10 @@ export const runtimeOptionsTypeUrl = 'runtimeoptions.v1.Options';
 export function runtimeOptions(options: RuntimeOptions): Any {
   return { typeUrl: runtimeOptionsTypeUrl, value: Options.encode(Options.fromPartial(options)).finish() };
 }
+
+/** @throws TypeError when it is of another type */
+export function decodeRuntimeOptions(any: Any): Required<RuntimeOptions> {
+  if (any.typeUrl !== runtimeOptionsTypeUrl) throw new TypeError(`expected ${runtimeOptionsTypeUrl}, got ${any.typeUrl || 'nothing'}`);
+  const { typeUrl, configPath } = Options.decode(any.value);
+  return { typeUrl, configPath };
+}

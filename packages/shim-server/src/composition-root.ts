@@ -6,12 +6,14 @@ import type { Logger } from 'pino';
 import { container, instanceCachingFactory, type DependencyContainer } from 'tsyringe';
 import { AppArmorProfiles } from './apparmor/index.js';
 import { CdiDirectories } from './cdi/index.js';
+import { probeCriu, type CriuProbe } from './checkpoint/criu-probe.js';
 import type { CriquetConfig } from './config/index.js';
 import { AttachStream } from './container/attach-stream.js';
 import { ExecStream } from './container/exec-stream.js';
 import { layOutPauseRoot } from './pause/pause-root.js';
 import { cgroupDriver } from './runtime/cgroup-driver.js';
 import { hasMountSetattr } from './runtime/mount-setattr.js';
+import { NetworkConfigs } from './runtime/network-configs.js';
 import { RuntimeHandlers } from './runtime/runtime-handlers.js';
 import { relabel } from './runtime/relabel.js';
 import { kernelXattrs, type Xattrs } from './runtime/xattrs.js';
@@ -35,6 +37,7 @@ export interface Replacements {
   readonly nodeFacts?: Partial<NodeFacts>;
   readonly nodeRoots?: NodeRoots;
   readonly xattrs?: Xattrs;
+  readonly criuProbe?: CriuProbe;
 }
 
 export interface Foundation {
@@ -67,6 +70,7 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(RuntimeHandlers, { useValue: await RuntimeHandlers.load(config, node, containerd, logger) });
   const roots = replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' };
   root.register(Token.NodeRoots, { useValue: roots });
+  root.register(Token.CriuProbe, { useValue: replacements.criuProbe ?? (() => probeCriu(containerd.introspection)) });
   const { disableApparmor, apparmorParser } = config.security;
   root.register(Token.AppArmorProfiles, {
     useValue: new AppArmorProfiles({ enabled: node.apparmorEnabled && !disableApparmor, parser: apparmorParser, sys: roots.sys }),
@@ -79,7 +83,9 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.PauseRoot, { useValue: pauseRoot });
   root.register(Token.PauseProgram, { useValue: join(pauseRoot, 'pause') });
   root.register(Token.Netns, { useValue: replacements.netns ?? (await netnsThread(layout)) });
-  root.register(Token.NetworkConfig, { useValue: new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum }) });
+  const networkConfig = new ConfigDirectory({ dir: cni.confDir, maxLists: cni.maxConfNum });
+  root.register(Token.NetworkConfig, { useValue: networkConfig });
+  root.register(NetworkConfigs, { useValue: new NetworkConfigs(networkConfig, config) });
   root.register(Token.Cni, {
     useValue: new Cni({
       binDirs: cni.binDirs,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { composeRoot, type Replacements } from './composition-root.js';
+import { CheckpointReadiness } from './checkpoint/checkpoint-readiness.js';
 import type { CriquetConfig } from './config/index.js';
 import { ContainerEvents } from './container/container-events.js';
 import { ContainerIo } from './container/container-io.js';
@@ -14,6 +15,7 @@ import { ImageIndex } from './image/image-index.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
 import { EventStream } from './runtime/event-stream.js';
 import { FifoKeeper } from './runtime/fifo-keeper.js';
+import { NetworkConfigs } from './runtime/network-configs.js';
 import { OwedWork } from './runtime/owed-work.js';
 import { Recovery } from './recovery/recovery.js';
 import { SandboxWatch } from './sandbox/sandbox-watch.js';
@@ -61,7 +63,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     undo.push(() => namespaceLock.release());
 
     const root = await composeRoot({ config, logger, containerd, report, ...(replacements === undefined ? {} : { replacements }) });
-    const network = root.resolve(Token.NetworkConfig);
+    const network = root.resolve(NetworkConfigs);
     const netns = root.resolve(Token.Netns);
     undo.push(() => netns.close());
     await network.start();
@@ -82,6 +84,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
       root.resolve(SandboxWatch).stop();
       root.resolve(OwedWork).stop();
     });
+    void root.resolve(CheckpointReadiness).probe();
     await Promise.all([images.load(), root.resolve(Recovery).run()]);
     await root.resolve(FifoKeeper).release();
     const streams = root.resolve(Token.StreamServer);
@@ -112,11 +115,12 @@ function requireCertificate({ streaming }: CriquetConfig): void {
 
 /** containerd may still be starting. */
 async function whenAnswering(containerd: Containerd, config: CriquetConfig): Promise<ContainerdReport> {
-  const { address, connectTimeout } = config.containerd;
+  const { address, connectTimeout, snapshotter } = config.containerd;
+  const furtherSnapshotters = Object.values(config.runtime.handlers).flatMap((handler) => (handler.snapshotter === '' ? [] : [handler.snapshotter]));
   const end = Date.now() + connectTimeout;
   for (;;) {
     try {
-      return await checkContainerd(containerd, { snapshotter: config.containerd.snapshotter }, { timeoutMs: 5_000 });
+      return await checkContainerd(containerd, { snapshotter, furtherSnapshotters }, { timeoutMs: 5_000 });
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       if (Date.now() > end) {

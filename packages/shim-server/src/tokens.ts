@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { InjectionToken } from 'tsyringe';
 import type { AppArmorProfiles } from './apparmor/index.js';
 import type { CdiDirectories } from './cdi/index.js';
+import type { CriuProbe } from './checkpoint/criu-probe.js';
 import type { CriquetConfig } from './config/index.js';
 import type { Xattrs } from './runtime/xattrs.js';
 import type { NodeFacts } from './spec/index.js';
@@ -33,6 +34,7 @@ export const Token = {
   Cni: token<Cni>('Cni'),
   NetworkConfig: token<ConfigDirectory>('NetworkConfig'),
   Netns: token<NetnsProvider>('Netns'),
+  CriuProbe: token<CriuProbe>('CriuProbe'),
   NodeFacts: token<NodeFacts>('NodeFacts'),
   NodeRoots: token<NodeRoots>('NodeRoots'),
   AppArmorProfiles: token<AppArmorProfiles>('AppArmorProfiles'),

@@ -4,6 +4,14 @@ import type { CallOptions } from '../call-options.js';
 import type { PluginRecord, ServerRecord } from '../services/introspection.js';
 import { parseContainerdVersion, versionProblem, type ContainerdVersion } from './containerd-version.js';
 
+export interface SnapshotterReport {
+  readonly name: string;
+  /** Its directory on containerd's machine, when it tells. */
+  readonly root?: string;
+  /** For example `remap-ids`. */
+  readonly capabilities: readonly string[];
+}
+
 /** What was found out about a containerd that can serve. */
 export interface ContainerdReport {
   /** As containerd says it. */
@@ -11,13 +19,9 @@ export interface ContainerdReport {
   /** Missing for a build without a version. */
   readonly parsedVersion?: ContainerdVersion;
   readonly server: ServerRecord;
-  readonly snapshotter: {
-    readonly name: string;
-    /** Its directory on containerd's machine, when it tells. */
-    readonly root?: string;
-    /** For example `remap-ids`. */
-    readonly capabilities: readonly string[];
-  };
+  readonly snapshotter: SnapshotterReport;
+  /** By name: `snapshotter`, and the others that were asked for. */
+  readonly snapshotters: ReadonlyMap<string, SnapshotterReport>;
   /** containerd's `root` directory, when a plugin tells. */
   readonly rootDir?: string;
   /** containerd's own CRI plugin, which would adopt what lives in its namespace (`k8s.io`). */
@@ -57,7 +61,7 @@ const needed: readonly (readonly [type: string, id: string])[] = [
  */
 export async function checkContainerd(
   client: Pick<Containerd, 'version' | 'introspection'>,
-  wanted: { readonly snapshotter: string },
+  wanted: { readonly snapshotter: string; readonly furtherSnapshotters?: readonly string[] },
   options?: CallOptions,
 ): Promise<ContainerdReport> {
   const { version } = await client.version.get(options);
@@ -71,17 +75,24 @@ export async function checkContainerd(
   ]);
   const find = (type: string, id: string) => plugins.find((plugin) => plugin.type === type && plugin.id === id);
   const problems = needed.flatMap(([type, id]) => problem(`plugin ${type}.${id}`, find(type, id)));
-  const snapshotter = find(SNAPSHOTTER, wanted.snapshotter);
-  problems.push(...problem(`snapshotter ${wanted.snapshotter}`, snapshotter));
+  const snapshotters = new Map<string, SnapshotterReport>();
+  for (const name of [wanted.snapshotter, ...(wanted.furtherSnapshotters ?? [])]) {
+    const plugin = find(SNAPSHOTTER, name);
+    problems.push(...problem(`snapshotter ${name}`, plugin));
+    if (plugin === undefined) continue;
+    const { root } = plugin.exports;
+    snapshotters.set(name, { name, ...(root ? { root } : {}), capabilities: plugin.capabilities });
+  }
+  const snapshotter = snapshotters.get(wanted.snapshotter);
   if (problems.length > 0 || snapshotter === undefined) throw new ContainerdUnusable(version, problems);
 
-  const root = snapshotter.exports.root;
   const rootDir = containerdRoot(plugins);
   return {
     version,
     ...(parsedVersion === undefined ? {} : { parsedVersion }),
     server,
-    snapshotter: { name: wanted.snapshotter, ...(root ? { root } : {}), capabilities: snapshotter.capabilities },
+    snapshotter,
+    snapshotters,
     ...(rootDir === undefined ? {} : { rootDir }),
     criPlugin: pluginState(find('io.containerd.grpc.v1', 'cri')),
     plugins,

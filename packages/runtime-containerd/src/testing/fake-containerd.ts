@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { status, Server } from '@grpc/grpc-js';
+import { Server } from '@grpc/grpc-js';
 import { ContainersService } from '../gen/services/containers/v1/containers.js';
 import { ContentService } from '../gen/services/content/v1/content.js';
 import { DiffService } from '../gen/services/diff/v1/diff.js';
@@ -19,11 +19,11 @@ import type { RuntimeFeatures } from '../oci/runtime-features.js';
 import { CallControl } from './call-control.js';
 import { containerHandlers } from './containers.js';
 import { contentHandlers, storeBlob } from './content.js';
+import { diffHandlers } from './diff.js';
 import { EventExchange, eventHandlers } from './events.js';
 import { fakeImageRecord, type FakeImage } from './fake-image.js';
 import type { FakeProcess, FakeProgram } from './fake-process.js';
 import { FakeRegistry } from './fake-registry.js';
-import { FakeStatus } from './fake-status.js';
 import { StreamRegistry } from './fake-streaming.js';
 import type { FakeTask } from './fake-task.js';
 import { collectGarbage } from './garbage.js';
@@ -167,15 +167,11 @@ export class FakeContainerd {
     serve(server, control, 'streaming', StreamingService, streams.handlers());
     const unpackSnapshotters = () => this.unpackSnapshotters;
     serve(server, control, 'transfer', TransferService, transferHandlers({ stateOf, streams, registry, snapshots, events, unpackSnapshotters }));
-    serve(server, control, 'diff', DiffService, { apply: noDiff, diff: noDiff });
+    serve(server, control, 'diff', DiffService, diffHandlers(stateOf));
     return server;
   }
 }
 
 function runUntilKilled(process: FakeProcess): void {
   if (process.execId !== '') process.exit(0);
-}
-
-function noDiff(): never {
-  throw new FakeStatus(status.UNIMPLEMENTED, 'the fake has no differ');
 }

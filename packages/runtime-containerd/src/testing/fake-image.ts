@@ -2,6 +2,10 @@ import { mediaTypes, type ImageRunConfig } from '../oci/image-spec.js';
 import { chainId } from '../image/resolve-image.js';
 import type { Descriptor, NewImage } from '../services/images.js';
 import { sha256 } from './content.js';
+import { invalidArgument } from './fake-status.js';
+
+/** What a layer without a real archive begins with; its files follow as JSON. */
+const FAKE_LAYER = 'layer ';
 
 /** An image as the fake's registry serves it. */
 export interface FakeImageOptions {
@@ -11,6 +15,8 @@ export interface FakeImageOptions {
   readonly files?: Readonly<Record<string, string>>;
   /** Default `linux/amd64`. */
   readonly platform?: { readonly os: string; readonly architecture: string; readonly variant?: string };
+  /** Of the manifest. */
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Puts the manifest into an index. Default false. */
   readonly index?: boolean;
   /** RFC 3339. Default: the start of 2024. */
@@ -35,8 +41,8 @@ export interface FakeImage {
 export function fakeImage(options: FakeImageOptions = {}): FakeImage {
   const { config = { Cmd: ['/bin/sh'] }, files = {}, platform = { os: 'linux', architecture: 'amd64' } } = options;
   // Without a real layer there is nothing to unpack: the fake lays out `files` instead.
-  const layer = blob(options.layer ?? Buffer.from(`layer ${JSON.stringify(files)}`));
-  const diffId = sha256(options.layer ?? Buffer.from(`unpacked ${JSON.stringify(files)}`));
+  const layer = blob(options.layer ?? Buffer.from(`${FAKE_LAYER}${JSON.stringify(files)}`));
+  const diffId = options.layer === undefined ? fakeDiffId(files) : sha256(options.layer);
   const layerType = options.layer === undefined ? mediaTypes.ociLayerGzip : mediaTypes.ociLayer;
   const chain = chainId([diffId]);
   const document = { created: options.created ?? '2024-01-01T00:00:00Z', ...platform, config, rootfs: { type: 'layers', diff_ids: [diffId] } };
@@ -46,6 +52,7 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
     mediaType: mediaTypes.ociManifest,
     config: { mediaType: mediaTypes.ociConfig, digest: configBlob.digest, size: configBlob.data.length },
     layers: [{ mediaType: layerType, digest: layer.digest, size: layer.data.length }],
+    ...(options.annotations === undefined ? {} : { annotations: options.annotations }),
   };
   const manifestBlob = blob(json(manifest), {
     'containerd.io/gc.ref.content.config': configBlob.digest,
@@ -67,6 +74,23 @@ export function fakeImage(options: FakeImageOptions = {}): FakeImage {
     files,
     blobs,
   };
+}
+
+/** Whether it is a layer of a fake image. */
+export function isFakeLayer(data: Uint8Array): boolean {
+  return Buffer.from(data).toString('utf8').startsWith(FAKE_LAYER);
+}
+
+/** What unpacking a fake layer gives. */
+export function readFakeLayer(data: Uint8Array): { readonly files: Readonly<Record<string, string>>; readonly diffId: string } {
+  if (!isFakeLayer(data)) throw invalidArgument('not a layer of the fake');
+  const text = Buffer.from(data).toString('utf8');
+  const files = JSON.parse(text.slice(FAKE_LAYER.length)) as Record<string, string>;
+  return { files, diffId: fakeDiffId(files) };
+}
+
+function fakeDiffId(files: Readonly<Record<string, string>>): string {
+  return sha256(Buffer.from(`unpacked ${JSON.stringify(files)}`));
 }
 
 /** The image's record under a name. */

@@ -1,6 +1,8 @@
+import { Options } from '../gen/types/runc/options/oci.js';
 import { Status } from '../gen/types/task/task.js';
 import type { CreateTaskRequest } from '../gen/services/tasks/v1/tasks.js';
 import type { LinuxResources } from '../oci/runtime-spec.js';
+import { runcOptionsTypeUrl } from '../runc-options.js';
 import { alreadyExists, failedPrecondition, notFound } from './fake-status.js';
 import { FakeProcess, type FakeProcessInit } from './fake-process.js';
 
@@ -10,12 +12,15 @@ export class FakeTask {
   readonly execs = new Map<string, FakeProcess>();
   /** What `tasks.update` set last. */
   resources: LinuxResources | undefined;
+  /** The directory of CRIU images that it is to be restored from. */
+  readonly restoredFrom: string;
 
   constructor(
     /** As it came. */
     readonly request: CreateTaskRequest,
     process: FakeProcessInit,
   ) {
+    this.restoredFrom = imagePath(request);
     this.init = new FakeProcess(process);
   }
 
@@ -39,4 +44,8 @@ export class FakeTask {
     exec.release();
     return exec;
   }
+}
+
+function imagePath({ options }: CreateTaskRequest): string {
+  return options?.typeUrl === runcOptionsTypeUrl ? Options.decode(options.value).criuImagePath : '';
 }

@@ -1,4 +1,4 @@
-import { ProcessDetails } from '../gen/types/runc/options/oci.js';
+import { CheckpointOptions, ProcessDetails } from '../gen/types/runc/options/oci.js';
 import {
   TaskCreate,
   TaskDelete,
@@ -19,6 +19,7 @@ import type { EventExchange } from './events.js';
 import { alreadyExists, failedPrecondition, invalidArgument, notFound } from './fake-status.js';
 import type { FakeProcess, FakeProgram } from './fake-process.js';
 import { FakeTask } from './fake-task.js';
+import { requireImages, writeImages } from './fake-criu.js';
 import { parseFilters } from './filters.js';
 import type { NamespaceState } from './namespace-state.js';
 import type { Handlers } from './serve.js';
@@ -73,11 +74,14 @@ export class TaskService {
         state.tasks.set(containerId, task);
         const event = { containerId, bundle: `/fake/${namespace}/${containerId}`, rootfs, io: streams, checkpoint: '', pid };
         events.publish(namespace, '/tasks/create', 'containerd.events.TaskCreate', TaskCreate, event);
-        return { containerId, pid };
+        // The processes of a checkpoint are there when it is started.
+        return { containerId, pid: task.restoredFrom === '' ? pid : 0 };
       },
       start: async ({ containerId, execId }, { namespace, signal }) => {
         const process = this.find(namespace, containerId).process(execId);
         if (process.status !== Status.CREATED) throw failedPrecondition(`cannot start a process that is ${Status[process.status]}`);
+        const { restoredFrom } = this.find(namespace, containerId);
+        if (execId === '' && restoredFrom !== '') await requireImages(restoredFrom);
         if (execId !== '') await process.open(signal);
         const { pid } = process;
         if (execId === '') events.publish(namespace, '/tasks/start', 'containerd.events.TaskStart', TaskStart, { containerId, pid });
@@ -141,8 +145,10 @@ export class TaskService {
         const alive = [init, ...execs.values()].filter(({ status }) => status === Status.RUNNING || status === Status.PAUSED);
         return { processes: alive.map(({ pid, execId }) => ({ pid, info: details(execId) })) };
       },
-      checkpoint: ({ containerId }, { namespace }) => {
-        this.find(namespace, containerId);
+      checkpoint: async ({ containerId, options }, { namespace }) => {
+        const { init } = this.find(namespace, containerId);
+        if (init.status !== Status.RUNNING && init.status !== Status.PAUSED) throw failedPrecondition(`cannot checkpoint a task that is ${Status[init.status]}`);
+        await writeImages(containerId, CheckpointOptions.decode(options?.value ?? new Uint8Array()));
         return { descriptors: [] };
       },
       update: ({ containerId, resources }, { namespace }) => {

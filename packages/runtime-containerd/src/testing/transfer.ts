@@ -1,5 +1,3 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { Kind } from '../gen/services/snapshots/v1/snapshots.js';
 import type { TransferRequest, TransferService } from '../gen/services/transfer/v1/transfer.js';
@@ -8,6 +6,7 @@ import { Progress } from '../gen/types/transfer/progress.js';
 import { AuthRequest, AuthResponse, OCIRegistry } from '../gen/types/transfer/registry.js';
 import { storeBlob } from './content.js';
 import { now } from './clock.js';
+import { layOut } from './diff.js';
 import type { EventExchange } from './events.js';
 import type { FakeImage } from './fake-image.js';
 import type { FakePullable, FakeRegistry } from './fake-registry.js';
@@ -109,10 +108,7 @@ export function unpack(snapshots: SnapshotStore, state: NamespaceState, lease: s
   if (!state.snapshotsOf(snapshotter).has(chainId)) {
     const key = `extract-${chainId}`;
     const { dir } = snapshots.create(state, lease, snapshotter, Kind.ACTIVE, key, '', {});
-    for (const [path, text] of Object.entries(files)) {
-      mkdirSync(dirname(join(dir, path)), { recursive: true });
-      writeFileSync(join(dir, path), text);
-    }
+    layOut(files, dir);
     snapshots.commit(state, lease, snapshotter, chainId, key, {});
   }
   const config = image.blobs.find(({ digest }) => digest === id);

@@ -25,7 +25,7 @@ export function imageStoreDestination(request: PullRequest): Any {
     name: request.imageName ?? request.reference,
     labels: { ...request.labels },
     platforms: [platform],
-    unpacks: [{ platform, snapshotter: request.snapshotter }],
+    unpacks: request.snapshotter === undefined ? [] : [{ platform, snapshotter: request.snapshotter }],
   });
   return { typeUrl: IMAGE_STORE, value: ImageStore.encode(message).finish() };
 }

@@ -9,8 +9,8 @@ export interface PullRequest {
   readonly imageName?: string;
   /** The record's labels: replaced on every pull. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Must be among those that containerd's Transfer plugin is configured to unpack for. */
-  readonly snapshotter: string;
+  /** Must be among those that containerd's Transfer plugin is configured to unpack for. Default: nothing is unpacked, the layers stay as they are. */
+  readonly snapshotter?: string;
   /** Default: this machine's (`hostPlatform`). */
   readonly platform?: Platform;
   /** The directory with `<host>/hosts.toml` files, as containerd's machine sees it. containerd's own `config_path` is not used here. */

@@ -1,6 +1,9 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import { isAlreadyExists, isFailedPrecondition, isNotFound, runcOptions, runtimeInfo, runtimeOptions } from '../../src/index.js';
+import { fakeImage } from '../../src/testing/index.js';
 import { collect, container, fixture } from '../support/fixture.js';
 
 const target = (digest: string) => ({ mediaType: 'm', digest, size: 1n, annotations: {} });
@@ -130,10 +133,24 @@ t.test('snapshots', async (t) => {
 
 t.test('diff', async (t) => {
   const { fake, client } = await fixture(t);
-  const mount = { type: 'bind', source: '/s', target: '', options: [] };
-  await t.rejects(client.diff.apply(target('sha256:1'), [mount], { syncFs: true }), { code: status.UNIMPLEMENTED, call: 'diff.apply' });
-  await t.rejects(client.diff.diff([mount], [mount], { mediaType: 'm', ref: 'r' }), { code: status.UNIMPLEMENTED, call: 'diff.diff' });
-  await t.rejects(client.diff.diff([], []), { code: status.UNIMPLEMENTED });
-  t.match(fake.control.requests('diff.apply'), [{ diff: { digest: 'sha256:1' }, mounts: [mount], syncFs: true }]);
-  t.match(fake.control.requests('diff.diff'), [{ left: [mount], mediaType: 'm', ref: 'r' }, { left: [], mediaType: '' }]);
+  const image = fakeImage({ files: { 'etc/os-release': 'fake' } });
+  fake.addImage('test', 'image', image);
+  const [ofImage] = image.blobs;
+  const [root] = await client.snapshots.prepare('native', 'k', '', { namespace: 'test' });
+  if (ofImage === undefined || root === undefined) throw new Error('no layer, or no mount');
+  const applied = await client.diff.apply(target(ofImage.digest), [root], { syncFs: true, namespace: 'test' });
+  t.equal(applied.digest, image.chainId, 'of one layer the chain id is the diff id');
+  t.equal(await readFile(join(root.source, 'etc/os-release'), 'utf8'), 'fake');
+  t.match(fake.control.requests('diff.apply'), [{ diff: { digest: ofImage.digest }, mounts: [root], syncFs: true }]);
+
+  const dir = t.testdir({ lower: { kept: 'a', gone: 'b' }, upper: { kept: 'a', more: 'c' }, other: { gone: 'b' } });
+  const [lower, upper, other] = [join(dir, 'lower'), join(dir, 'upper'), join(dir, 'other')];
+  const mount = (source: string) => ({ type: 'bind', source, target: '', options: [] });
+  const layer = await client.diff.diff([mount(lower)], [mount(upper)], { mediaType: 'm', ref: 'r' });
+  t.match(layer, { mediaType: 'm', digest: /^sha256:/ });
+  t.match(await client.diff.apply(layer, [mount(other)]), { digest: layer.digest });
+  t.same(await readdir(other), ['more'], 'what was added and deleted');
+  await t.rejects(client.diff.apply(target('sha256:1'), [mount(other)]), { code: status.NOT_FOUND, call: 'diff.apply' });
+  await t.rejects(client.diff.diff([], []), { code: status.INVALID_ARGUMENT, call: 'diff.diff' });
+  t.match(fake.control.requests('diff.diff'), [{ left: [mount(lower)], mediaType: 'm', ref: 'r' }, { left: [], mediaType: '' }]);
 });

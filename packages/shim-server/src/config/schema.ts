@@ -6,6 +6,7 @@ import {
   byteSize,
   duration,
   flag,
+  globs,
   key,
   nonEmptyText,
   optionalKey,
@@ -43,6 +44,35 @@ const handler = z
       '',
       'Configuration file handed to a shim that is not runc-compatible (its option type is runtimeoptions.v1.Options).',
     ),
+    pod_annotations: key(
+      globs,
+      [],
+      "Which annotations of a pod go into the OCI spec of its pause process and of its containers: globs as in Go's path.Match, where * does not match a slash.",
+    ),
+    container_annotations: key(globs, [], 'Which annotations of a container go into its OCI spec; globs as above.'),
+    base_runtime_spec: key(
+      optionalPath,
+      '',
+      'An OCI runtime spec (JSON) that containers are made from: what CRI and criquet decide goes over it, the rest of it stays (rlimits, hooks, further mounts, default capabilities, a seccomp or AppArmor profile where the pod has none). Read at start.',
+    ),
+    cgroup_writable: key(
+      flag,
+      false,
+      'Whether containers that are not privileged may write to their cgroup. Needs cgroup v2.',
+    ),
+    privileged_without_host_devices: key(flag, false, "Whether privileged containers do without the node's devices."),
+    privileged_without_host_devices_all_devices_allowed: key(
+      flag,
+      false,
+      'With privileged_without_host_devices: whether privileged containers may still make and open any device node.',
+    ),
+    snapshotter: key(text, '', 'Snapshotter plugin of containerd for the containers of this handler. Unset: containerd.snapshotter.'),
+    cni_conf_dir: key(
+      optionalPath,
+      '',
+      'Directory of network configurations for the pods of this handler, watched as cni.conf_dir is. Unset: cni.conf_dir.',
+    ),
+    cni_max_conf_num: key(wholeNumber(1, 100), 1, 'How many configuration files of cni_conf_dir become networks of a pod.'),
   })
   .meta({ description: 'One runtime handler; a pod asks for it by RuntimeClass.' });
 
@@ -228,6 +258,12 @@ export const configSchema = z.strictObject({
       ),
     },
     'Security of containers.',
+  ),
+  checkpoint: table(
+    {
+      timeout: key(duration, '2m', 'Longest time for a CheckpointContainer that names no timeout of its own.'),
+    },
+    'Checkpoints. They need CRIU on the PATH of containerd.',
   ),
   streaming: table(
     {

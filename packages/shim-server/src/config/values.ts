@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isGlob } from '../spec/glob.js';
 import { parseUlimit } from '../spec/rlimits.js';
 
 /** What a configuration key carries beside its type, for error messages and for the documented default configuration. */
@@ -49,6 +50,10 @@ export const ulimits = z
   .array(z.string().refine((text) => parseUlimit(text) !== undefined))
   .refine((list) => new Set(list.map((text) => parseUlimit(text)?.type)).size === list.length)
   .meta({ allowed: 'a list of limits, each name once, such as ["nofile=1024:4096", "core=0", "memlock=unlimited"] (soft and hard limit)' });
+
+export const globs = z
+  .array(z.string().min(1).refine(isGlob))
+  .meta({ allowed: 'a list of globs such as "io.example/*", each with every [ closed' });
 
 /** What fits into `sun_path` (unix(7)) with its final NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;

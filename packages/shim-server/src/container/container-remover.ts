@@ -1,6 +1,6 @@
 import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
+import { CaptureWork } from '../checkpoint/capture-work.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -19,13 +19,13 @@ export class ContainerRemover {
   constructor(
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Containerd) private readonly containerd: Containerd,
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
+    @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -49,9 +49,10 @@ export class ContainerRemover {
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
     await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
     await inStep('remove the FIFOs', () => this.io.close(containerId));
-    await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, containerId));
+    await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
     await inStep('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
     await inStep('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
+    await inStep('remove the checkpoint', () => this.captures.discard(containerId));
     await inStep('remove the container record', () => this.containers.remove(containerId));
     return true;
   }

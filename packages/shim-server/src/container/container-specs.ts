@@ -8,12 +8,13 @@ import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import type { IndexedImage } from '../image/image-index.js';
 import { blockIoClass, rdtClass } from '../resource-classes/index.js';
-import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import {
   buildContainerSpec,
   deviceOwner,
   nodePolicy,
+  passthroughAnnotations,
   prepareMounts,
   resolveDevices,
   resolveSeccomp,
@@ -67,24 +68,25 @@ export class ContainerSpecs {
     config: ContainerConfig,
     { image, imageVolumes, volumes }: ContainerSurroundings,
   ): Promise<(user: ResolvedUser | undefined) => RuntimeSpec> {
-    const { features } = this.handlers.require(sandbox.runtimeHandler);
     const securityContext = config.linux?.securityContext;
+    const handler = this.handlers.of(sandbox);
     const { deviceOwnershipFromSecurityContext } = this.config.devices;
     const [mounts, devices, seccomp, apparmorProfile, targetPid, edits, classes] = await Promise.all([
       prepareMounts(config.mounts, {
         imageVolumes,
-        recursiveReadOnly: features.recursiveReadOnlyMounts,
-        idmapped: features.idmappedMounts,
+        recursiveReadOnly: handler.features.recursiveReadOnlyMounts,
+        idmapped: handler.features.idmappedMounts,
         signal: AbortSignal.timeout(MOUNT_SOURCES_MS),
       }),
       resolveDevices(config.devices, {
         privileged: securityContext?.privileged ?? false,
+        privilegedDevices: handler.privilegedDevices,
         ...(deviceOwnershipFromSecurityContext && { owner: deviceOwner(securityContext) }),
       }),
       resolveSeccomp({ securityContext, node: this.node }),
       resolveAppArmor(securityContext, this.apparmor),
       pidTarget(this.containers, sandbox.id, config),
-      this.deviceEdits(sandbox, config),
+      this.deviceEdits(handler, config),
       this.classes(sandbox, config),
     ]);
     return (user) => {
@@ -98,7 +100,7 @@ export class ContainerSpecs {
         imageConfig: image.config.config ?? {},
         imageName: image.name,
         user: user ?? ROOT_USER,
-        node: this.node,
+        node: { ...this.node, cgroupDriver: handler.cgroupDriver },
         files: this.files.paths(sandbox.id, sandbox.config),
         mounts,
         volumes,
@@ -109,15 +111,19 @@ export class ContainerSpecs {
         namespace: this.containerd.namespace,
         policy: this.policy,
         ...classes,
+        handler,
+        passthroughAnnotations: {
+          ...passthroughAnnotations(sandbox.config.annotations, handler.podAnnotations),
+          ...passthroughAnnotations(config.annotations, handler.containerAnnotations),
+        },
         ...(targetPid === undefined ? {} : { targetPid }),
       });
       return edits === undefined ? spec : applyEdits(spec, edits);
     };
   }
 
-  private async deviceEdits(sandbox: SandboxRecord, config: ContainerConfig): Promise<PreparedEdits | undefined> {
+  private async deviceEdits(handler: RuntimeHandler, config: ContainerConfig): Promise<PreparedEdits | undefined> {
     const edits = await prepareEdits(await this.cdi.editsFor(requestedDevices(config)));
-    const handler = this.handlers.require(sandbox.runtimeHandler);
     // A runtime that does not know them would leave them out without a word.
     if (edits !== undefined && edits.netDevices.length > 0 && !handler.features.networkDevices) {
       throw failedPrecondition(`config.CDI_devices: runtime handler ${handler.name} cannot move network interfaces into a container`);

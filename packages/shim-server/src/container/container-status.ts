@@ -1,13 +1,15 @@
 import type { ContainerStatusRequest, ContainerStatusResponse } from '@criquet/cri-api';
-import { decodeSpec, type Containerd } from '@criquet/runtime-containerd';
+import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { goJson } from '../grpc/go-json.js';
 import { verboseJson } from '../grpc/verbose-json.js';
+import { runtimeRecord } from '../runtime/runtime-record.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerStatuses } from './container-statuses.js';
 
-/** CRI ContainerStatus; verbose adds `info`, a JSON text with the process, the snapshot and the runtime spec. */
+/** CRI ContainerStatus; verbose adds `info`, a JSON text with the keys that containerd's plugin has there. */
 @scoped(Lifecycle.ContainerScoped)
 export class GetContainerStatus {
   constructor(
@@ -23,16 +25,13 @@ export class GetContainerStatus {
   };
 
   private async info(container: ContainerRecord, signal: AbortSignal): Promise<string> {
-    const record = await this.containerd.containers.get(container.id, { signal });
+    const { image: _, ...runtime } = runtimeRecord(await this.containerd.containers.get(container.id, { signal }));
     return verboseJson({
       sandboxID: container.sandboxId,
       pid: container.pid,
       removing: false,
-      snapshotKey: record.snapshotKey,
-      snapshotter: record.snapshotter,
-      runtimeType: record.runtime.name,
-      config: container.config,
-      runtimeSpec: record.spec === undefined ? undefined : decodeSpec(record.spec),
+      ...runtime,
+      config: goJson(container.config),
     });
   }
 }

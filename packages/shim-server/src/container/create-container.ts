@@ -2,10 +2,13 @@ import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig }
 import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
+import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
+import { RestoreSources, type RestoreSource } from '../checkpoint/restore-source.js';
+import { Restoration } from '../checkpoint/restoration.js';
 import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
+import { ImageUnpacker } from '../image/image-unpacker.js';
 import { resolveLogPath } from '../logging/index.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
@@ -44,13 +47,13 @@ export class CreateContainer {
   private readonly creations = new Creations();
 
   constructor(
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
@@ -58,18 +61,29 @@ export class CreateContainer {
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(MountLabels) private readonly mountLabels: MountLabels,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(CheckpointReadiness) private readonly readiness: CheckpointReadiness,
+    @inject(RestoreSources) private readonly sources: RestoreSources,
+    @inject(Restoration) private readonly restoration: Restoration,
   ) {}
 
   readonly handle: UnaryCall<CreateContainerRequest, CreateContainerResponse> = async (request, { signal, log }) => {
+    return { containerId: await this.obtain(request, undefined, signal, log) };
+  };
+
+  /**
+   * The container that a request asks for, made of `source` instead of what the configuration's image says.
+   *
+   * @returns its id
+   */
+  async obtain(request: CreateContainerRequest, source: RestoreSource | undefined, signal: AbortSignal, log: Logger): Promise<string> {
     const { metadata } = validateContainerConfig(request);
     const sandbox = this.readySandbox(request.podSandboxId);
     const name = containerName(metadata, sandbox.name);
     const digest = configDigest({ sandbox: sandbox.id, config: request.config });
-    const containerId = await this.creations.join(name, digest, signal, (progress) =>
-      this.createOnce(request, sandbox, name, digest, log, progress),
+    return this.creations.join(name, digest, signal, (progress) =>
+      this.createOnce(request, sandbox, name, digest, source, log, progress),
     );
-    return { containerId };
-  };
+  }
 
   private readySandbox(id: string): SandboxRecord {
     const sandbox = this.sandboxes.require(id);
@@ -83,6 +97,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     name: string,
     digest: string,
+    source: RestoreSource | undefined,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -93,7 +108,7 @@ export class CreateContainer {
       if (alive && existing.configDigest === digest) return existing.id;
       throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
     }
-    return this.create(request, sandbox, name, digest, log, progress);
+    return this.create(request, sandbox, name, digest, source, log, progress);
   }
 
   private async create(
@@ -101,6 +116,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     name: string,
     digest: string,
+    source: RestoreSource | undefined,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -110,13 +126,19 @@ export class CreateContainer {
     progress.steps = steps;
     const rollback = new Rollback(containerLog);
     const { config } = validateContainerConfig(request);
-    const { snapshotter } = this.config.containerd;
-    const image = this.requireImage(config);
+    const handler = this.handlers.of(sandbox);
+    const { snapshotter } = handler;
+    const restore = source ?? (await this.checkpoint(config, sandbox, steps));
+    const image = restore?.image ?? this.requireImage(config);
     const wantedUser = userRequest(config, image.config.config ?? {});
-    const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image));
+    const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image, snapshotter));
     const { specFor, imageVolumes, declaredVolumes } = checked;
-    const known = this.users.known(image.chainId, wantedUser);
-    const { record, spec } = await steps.do('plan', () => this.plan(id, sandbox, config, image, name, digest, checked, known));
+    // One that is restored is not created before everything of the checkpoint is there.
+    const known = restore === undefined ? this.users.known(image.chainId, wantedUser) : undefined;
+    const { record, spec } = await steps.do('plan', () => {
+      const planned = this.plan(id, sandbox, config, image, snapshotter, name, digest, checked, known);
+      return restore === undefined ? planned : { ...planned, record: { ...planned.record, restored: true } };
+    });
     const label = record.mountLabel;
     try {
       await steps.do('write the record', async () => {
@@ -124,7 +146,7 @@ export class CreateContainer {
         await this.containers.insert(record, {
           labels: { ...recordLabels('container', config.labels), ...this.imageVolumes.recordLabels(imageVolumes) },
           image: image.name,
-          runtime: this.handlers.require(sandbox.runtimeHandler).runtime,
+          runtime: handler.runtime,
           spec: encodeSpec(spec),
           snapshotter,
           snapshotKey: id,
@@ -138,7 +160,8 @@ export class CreateContainer {
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        return this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels: snapshotLabels(podUserNamespace(sandbox.config)) });
+        const labels = snapshotLabels(podUserNamespace(sandbox.config));
+        return this.unpacker.over(image, snapshotter, () => this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels }));
       });
       await steps.do('fill the volumes of the image', async () => {
         rollback.add('remove the volumes of the image', () => this.declaredVolumes.remove(id));
@@ -150,6 +173,13 @@ export class CreateContainer {
       if (known === undefined || record.user === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
         const withUser = specFor(user);
+        if (restore !== undefined) {
+          await steps.do('bring back the checkpoint', async () => {
+            rollback.add('remove the checkpoint', () => this.restoration.discard(id));
+            restore.check(withUser);
+            await this.restoration.prepare(id, restore, sandbox, record.logPath, mounts);
+          });
+        }
         await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
       } else {
         // Recovery comes to the same conclusion, so nothing needs writing here.
@@ -168,8 +198,9 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     config: ContainerConfig,
     image: IndexedImage,
+    snapshotter: string,
   ): Promise<CheckedConfig> {
-    const imageVolumes = this.imageVolumes.plan(id, config.mounts, this.config.containerd.snapshotter);
+    const imageVolumes = this.imageVolumes.plan(id, config.mounts, snapshotter);
     const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
     const specFor = await this.specs.prepare(id, sandbox, config, {
       image,
@@ -184,6 +215,7 @@ export class CreateContainer {
     sandbox: SandboxRecord,
     config: ContainerConfig,
     image: IndexedImage,
+    snapshotter: string,
     name: string,
     digest: string,
     { specFor, imageVolumes, declaredVolumes }: CheckedConfig,
@@ -203,6 +235,7 @@ export class CreateContainer {
       imageRef: image.repoDigests[0] ?? image.id,
       logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
       stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
+      snapshotter,
       cgroupsPath: spec.linux?.cgroupsPath ?? '',
       // Recovery takes a record with a user and a snapshot for created, so it has none while more than the snapshot is to be made.
       ...(user === undefined || declaredVolumes.length > 0 ? {} : processUser(spec.process)),
@@ -214,6 +247,16 @@ export class CreateContainer {
       startedAt: 0n,
     };
     return { record, spec };
+  }
+
+  /** The checkpoint that is given in the place of an image. */
+  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps): Promise<RestoreSource | undefined> {
+    const image = config.image?.image ?? '';
+    if (!this.sources.isCheckpoint(image)) return undefined;
+    return steps.do('read the checkpoint', async () => {
+      await this.readiness.require(this.handlers.of(sandbox));
+      return this.sources.find(image);
+    });
   }
 
   private requireImage(config: ContainerConfig): IndexedImage {

@@ -7,6 +7,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { invalidArgument, notFound, ShimError } from '../errors.js';
 import { toStatus } from '../grpc/status.js';
 import { ImageIndex } from '../image/image-index.js';
+import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { bindReadOnly } from '../runtime/mount.js';
 import { removeMountPoints } from '../runtime/mount-point.js';
@@ -36,6 +37,7 @@ export class ImageVolumes {
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
   ) {}
 
   /** What is to be mounted. @throws INVALID_ARGUMENT naming the field; NOT_FOUND for an image that is not on the node */
@@ -47,7 +49,7 @@ export class ImageVolumes {
         const reference = mount.image?.image ?? '';
         const image = this.images.find(reference);
         if (image === undefined) throw notFound('image', reference);
-        return [{ index, imageId: image.id, chainId: image.chainId, snapshotter, snapshotKey: `${containerId}-image-${index}` }];
+        return [{ index, imageId: image.id, snapshotter, snapshotKey: `${containerId}-image-${index}` }];
       } catch (error) {
         throw mountFailed(index, error);
       }
@@ -96,8 +98,11 @@ export class ImageVolumes {
 
   private async mountOne(path: string, volume: ImageVolume, subPath: string, { label, userns }: VolumeOwner): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o711 });
-    const { snapshotter, snapshotKey, chainId } = volume;
-    const snapshot = await this.containerd.snapshots.view(snapshotter, snapshotKey, chainId);
+    const { snapshotter, snapshotKey, imageId } = volume;
+    const image = this.images.find(imageId);
+    if (image === undefined) throw notFound('image', imageId);
+    const view = () => this.containerd.snapshots.view(snapshotter, snapshotKey, image.chainId);
+    const snapshot = await this.unpacker.over(image, snapshotter, view);
     const ids = userns === undefined ? undefined : { path: userns, scratch: this.layout.lookup };
     await mountReadOnly(snapshot, path, { context: label, userns: ids });
     if (subPath !== '') await narrow(path, subPath);

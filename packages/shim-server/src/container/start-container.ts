@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import type { CriquetConfig } from '../config/index.js';
+import { Restoration } from '../checkpoint/restoration.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
@@ -36,7 +36,6 @@ const TRANSPORT_FAILURES = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED
 @scoped(Lifecycle.ContainerScoped)
 export class StartContainer {
   constructor(
-    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
@@ -45,6 +44,7 @@ export class StartContainer {
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
+    @inject(Restoration) private readonly restoration: Restoration,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -69,7 +69,9 @@ export class StartContainer {
       const pid = await this.startTask(container, sandbox, rollback, log);
       this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanos() }));
       this.watch.begin(id);
-    } catch (error) {
+      await this.restoration.forget(container);
+    } catch (failure) {
+      const error = await this.restoration.explain(container, failure);
       await rollback.run();
       await this.recordStartError(id, error);
       throw error;
@@ -80,7 +82,7 @@ export class StartContainer {
     const { id } = container;
     const { tasks, snapshots } = this.containerd;
     const steps = new Steps('StartContainer', this.failpoints, log);
-    const handler = this.handlers.require(sandbox.runtimeHandler);
+    const handler = this.handlers.of(sandbox);
     // It ran when the container was created; the number of its process may be another's by now.
     await pidTarget(this.containers, sandbox.id, container.config);
     const [streams, rootfs] = await together(
@@ -88,11 +90,12 @@ export class StartContainer {
         rollback.add('close the FIFOs', () => this.io.close(id));
         return this.io.open(container, sandbox.config.logDirectory);
       }),
-      steps.do('find the root file system', () => snapshots.mounts(this.config.containerd.snapshotter, id)),
+      steps.do('find the root file system', () => snapshots.mounts(container.snapshotter, id)),
     );
-    const pid = await steps.do('create the task', async () => {
+    await steps.do('create the task', async () => {
       rollback.add('delete the task', () => discardTask(tasks, id));
-      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...taskOptions(handler, sandbox, container) };
+      const options = this.restoration.task(container, taskOptions(handler, sandbox, container));
+      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...options };
       return tasks.create(task).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
         // Left by a start that failed while containerd could not be reached for its undo.
@@ -100,8 +103,8 @@ export class StartContainer {
         return tasks.create(task);
       });
     });
-    await steps.do('start the task', () => tasks.start(id));
-    return pid;
+    // The process of a checkpoint has no pid before.
+    return steps.do('start the task', () => tasks.start(id));
   }
 
   private async recordStartError(id: string, error: unknown): Promise<void> {

@@ -147,7 +147,7 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
   const began = performance.now();
   const name = method.path.slice(method.path.lastIndexOf('/') + 1);
   const callLog = log.child({ call: name, ...ids(call.request) });
-  const context: CallContext = { signal: callSignal(call), log: callLog };
+  const context: CallContext = { signal: callSignal(call), deadline: deadlineOf(call), log: callLog };
   const milliseconds = () => Math.round((performance.now() - began) * 10) / 10;
   return {
     context,
@@ -166,8 +166,7 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
 /** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects. */
 function callSignal(call: AnyCall): AbortSignal {
   const controller = lifetime();
-  const deadline = call.getDeadline();
-  const remaining = (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now();
+  const remaining = deadlineOf(call) - Date.now();
   call.on('cancelled', () => {
     const late = Number.isFinite(remaining) && Date.now() >= began + remaining - 1;
     controller.abort(
@@ -176,6 +175,11 @@ function callSignal(call: AnyCall): AbortSignal {
   });
   const began = Date.now();
   return controller.signal;
+}
+
+function deadlineOf(call: AnyCall): number {
+  const deadline = call.getDeadline();
+  return deadline instanceof Date ? deadline.getTime() : deadline;
 }
 
 function ids(request: unknown): Record<string, string> {

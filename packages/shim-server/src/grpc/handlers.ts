@@ -1,5 +1,8 @@
 import type { ImageServiceServer, RuntimeServiceServer } from '@criquet/cri-api';
 import type { DependencyContainer } from 'tsyringe';
+import { CheckpointContainer } from '../checkpoint/checkpoint-container.js';
+import { CheckpointPod } from '../checkpoint/checkpoint-pod.js';
+import { RestorePod } from '../checkpoint/restore-pod.js';
 import { Attach } from '../container/attach.js';
 import { GetContainerStats } from '../container/container-stats.js';
 import { GetContainerStatus } from '../container/container-status.js';
@@ -41,7 +44,6 @@ import { ListMetricDescriptors } from '../stats/metrics/list-metric-descriptors.
 import { ListPodSandboxMetrics } from '../stats/metrics/list-pod-sandbox-metrics.js';
 import { StreamPodSandboxMetrics } from '../stats/metrics/stream-pod-sandbox-metrics.js';
 import type { Handlers } from './bind.js';
-import { unimplemented } from './unimplemented.js';
 
 /** Every call of RuntimeService, and the class that serves it. A call that is missing here does not compile. */
 export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServiceServer> {
@@ -84,9 +86,9 @@ export function runtimeHandlers(root: DependencyContainer): Handlers<RuntimeServ
     streamPodSandboxMetrics: root.resolve(StreamPodSandboxMetrics).handle,
     getContainerEvents: root.resolve(GetContainerEvents).handle,
 
-    checkpointContainer: unimplemented('CheckpointContainer'),
-    checkpointPod: unimplemented('CheckpointPod'),
-    restorePod: unimplemented('RestorePod'),
+    checkpointContainer: root.resolve(CheckpointContainer).handle,
+    checkpointPod: root.resolve(CheckpointPod).handle,
+    restorePod: root.resolve(RestorePod).handle,
   };
 }
 

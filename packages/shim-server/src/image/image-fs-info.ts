@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { FilesystemUsage, ImageFsInfoRequest, ImageFsInfoResponse } from '@criquet/cri-api';
-import { isNotFound, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
+import { isNotFound, type Containerd, type ContainerdReport, type SnapshotterReport } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import type { UnaryCall } from '../grpc/call-context.js';
@@ -10,10 +10,10 @@ import { Token } from '../tokens.js';
 /** How long figures are good for: for an active snapshot the snapshotter walks its files. As containerd's plugin counts. */
 const MAX_AGE_MS = 10_000;
 
-/** CRI ImageFsInfo: the snapshotter's file system, which holds images and containers alike. */
+/** CRI ImageFsInfo: the file systems of the snapshotters, which hold images and containers alike; that of `containerd.snapshotter` first. */
 @scoped(Lifecycle.ContainerScoped)
 export class ImageFsInfo {
-  private latest: { readonly at: number; readonly usage: Promise<FilesystemUsage> } | undefined;
+  private latest: { readonly at: number; readonly usages: Promise<FilesystemUsage[]> } | undefined;
 
   constructor(
     @inject(Token.Config) private readonly config: CriquetConfig,
@@ -23,22 +23,21 @@ export class ImageFsInfo {
 
   readonly handle: UnaryCall<ImageFsInfoRequest, ImageFsInfoResponse> = async () => {
     if (this.latest === undefined || Date.now() - this.latest.at > MAX_AGE_MS) {
-      const usage = this.measure();
-      this.latest = { at: Date.now(), usage };
-      usage.catch(() => (this.latest = undefined));
+      const usages = Promise.all([...this.report.snapshotters.values()].map((snapshotter) => this.measure(snapshotter)));
+      this.latest = { at: Date.now(), usages };
+      usages.catch(() => (this.latest = undefined));
     }
-    const usage = await this.latest.usage;
-    return { imageFilesystems: [usage], containerFilesystems: [usage] };
+    const usages = await this.latest.usages;
+    return { imageFilesystems: usages, containerFilesystems: usages };
   };
 
-  private async measure(): Promise<FilesystemUsage> {
-    const { snapshotter } = this.config.containerd;
+  private async measure(snapshotter: SnapshotterReport): Promise<FilesystemUsage> {
     const { snapshots } = this.containerd;
     let bytes = 0n;
     let inodes = 0n;
-    for await (const snapshot of snapshots.list(snapshotter, [])) {
+    for await (const snapshot of snapshots.list(snapshotter.name, [])) {
       try {
-        const usage = await snapshots.usage(snapshotter, snapshot.name);
+        const usage = await snapshots.usage(snapshotter.name, snapshot.name);
         bytes += usage.size;
         inodes += usage.inodes;
       } catch (error) {
@@ -48,15 +47,14 @@ export class ImageFsInfo {
     }
     return {
       timestamp: unixNanos(),
-      fsId: { mountpoint: await this.mountpoint() },
+      fsId: { mountpoint: await this.mountpoint(snapshotter) },
       usedBytes: { value: bytes },
       inodesUsed: { value: inodes },
     };
   }
 
   /** The snapshotter's directory as containerd tells it. */
-  private async mountpoint(): Promise<string> {
-    const root = this.report.snapshotter.root ?? this.config.rootDir;
+  private async mountpoint({ root = this.config.rootDir }: SnapshotterReport): Promise<string> {
     await stat(root);
     return root;
   }

@@ -22,9 +22,11 @@ export interface IndexedImage {
   readonly config: ImageConfig;
   /** Key of the snapshot that containers are made on. */
   readonly chainId: string;
+  /** Of the manifest. */
+  readonly annotations: Readonly<Record<string, string>>;
 }
 
-type Resolved = Pick<IndexedImage, 'id' | 'size' | 'config' | 'chainId'> & { readonly target: string; readonly pinned: boolean };
+type Resolved = Pick<IndexedImage, 'id' | 'size' | 'config' | 'chainId' | 'annotations'> & { readonly target: string; readonly pinned: boolean };
 
 /**
  * The images of this node, by containerd's records and kept up to date by its events, whoever made or removed the image. A record
@@ -118,6 +120,7 @@ export class ImageIndex {
       pinned: resolved.some((entry) => entry.pinned),
       config: first.config,
       chainId: first.chainId,
+      annotations: first.annotations,
     };
   }
 
@@ -136,6 +139,7 @@ export class ImageIndex {
         size: resolved.size,
         config: resolved.config,
         chainId: resolved.chainId,
+        annotations: resolved.manifest.annotations ?? {},
         target: target.digest,
         pinned,
       });

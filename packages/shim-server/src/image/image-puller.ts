@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuthConfig } from '@criquet/cri-api';
-import { isAlreadyExists, isNotFound, leaseExpireLabel, type Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, leaseExpireLabel, type Containerd } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
@@ -8,7 +9,8 @@ import { ignoreNotFound } from '../runtime/already-gone.js';
 import { Token } from '../tokens.js';
 import { ImageIndex, type IndexedImage } from './image-index.js';
 import { IMAGE_LABEL, PINNED_LABEL } from './image-labels.js';
-import { notUnpacked, pullError, unusableImage } from './pull-error.js';
+import { ImageUnpacker } from './image-unpacker.js';
+import { isUnpackConfigMissing, pullError, unusableImage } from './pull-error.js';
 import { Slots } from '../state/slots.js';
 import { formatReference, parseReference, repository, type Reference } from './reference.js';
 import { credentialsFor, registryToken, sameRegistry } from './registry-credentials.js';
@@ -17,6 +19,8 @@ import { registryHosts } from './registry-hosts.js';
 export interface Pull {
   /** As the caller wrote it. */
   readonly reference: string;
+  /** What the image is unpacked for. */
+  readonly snapshotter: string;
   readonly auth?: AuthConfig;
   /** Whether garbage collection must leave the image alone. Default false. */
   readonly pinned?: boolean;
@@ -30,11 +34,15 @@ const LEASE_HOURS = 24;
 @scoped(Lifecycle.ContainerScoped)
 export class ImagePuller {
   private readonly slots: Slots;
+  /** The snapshotters that Transfer turned out not to unpack for. */
+  private readonly notUnpackedFor = new Set<string>();
 
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.Logger) private readonly log: Logger,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
   ) {
     this.slots = new Slots(config.image.maxParallelPulls);
   }
@@ -43,7 +51,7 @@ export class ImagePuller {
     return this.slots.run(pull.signal, () => this.pullNow(pull));
   }
 
-  private async pullNow({ reference: text, auth, pinned = false, signal }: Pull): Promise<IndexedImage> {
+  private async pullNow({ reference: text, snapshotter, auth, pinned = false, signal }: Pull): Promise<IndexedImage> {
     const reference = parseReference(text);
     const name = formatReference(reference);
     const labels = { ...IMAGE_LABEL, ...(pinned || this.isPinned(name) ? PINNED_LABEL : {}) };
@@ -51,8 +59,8 @@ export class ImagePuller {
     const lease = `criquet-pull-${randomBytes(8).toString('hex')}`;
     try {
       await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: leaseEnd() } });
-      await this.transfer(name, lease, labels, headers, auth, signal);
-      return await this.finish(reference, name, labels);
+      await this.transfer(name, snapshotter, lease, labels, headers, auth, signal);
+      return await this.finish(reference, name, snapshotter, labels, signal);
     } finally {
       // One that cannot be deleted now expires by itself; it says nothing of the pull.
       await this.containerd.leases.delete(lease).catch(() => undefined);
@@ -61,6 +69,7 @@ export class ImagePuller {
 
   private async transfer(
     name: string,
+    snapshotter: string,
     lease: string,
     labels: Record<string, string>,
     headers: Record<string, string>,
@@ -69,49 +78,60 @@ export class ImagePuller {
   ): Promise<void> {
     const credentials = credentialsFor(auth);
     const { hostsDir, pullProgressTimeout } = this.config.image;
-    try {
-      await this.containerd.transfer.pullImage(
+    const pull = (unpacked: boolean) =>
+      this.containerd.transfer.pullImage(
         {
           reference: name,
           imageName: name,
           labels,
-          snapshotter: this.config.containerd.snapshotter,
           lease,
           headers,
           noProgressTimeoutMs: pullProgressTimeout,
+          ...(unpacked ? { snapshotter } : {}),
           ...(hostsDir === '' ? {} : { hostDir: hostsDir }),
           ...(credentials === undefined ? {} : { credentials }),
         },
         signal === undefined ? {} : { signal },
       );
+    try {
+      await pull(!this.notUnpackedFor.has(snapshotter)).catch((error: unknown) => {
+        if (!isUnpackConfigMissing(error)) throw error;
+        this.notUnpackedFor.add(snapshotter);
+        this.log.warn({ snapshotter }, "containerd's transfer plugin has no unpack_config for the snapshotter: images are unpacked after their download, layer by layer");
+        return pull(false);
+      });
     } catch (error) {
-      throw pullError(error, name, this.config.containerd.snapshotter);
+      throw pullError(error, name);
     }
   }
 
   /** Checks that the image is whole for this platform, and gives it its other names. */
-  private async finish(reference: Reference, name: string, labels: Record<string, string>): Promise<IndexedImage> {
-    const image = await this.requireUsable(name);
+  private async finish(
+    reference: Reference,
+    name: string,
+    snapshotter: string,
+    labels: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<IndexedImage> {
+    const image = await this.requireUsable(name, snapshotter, signal);
     const { target } = await this.containerd.images.get(name);
     const digestName = `${repository(reference)}@${target.digest}`;
     await Promise.all([digestName, image.id].map((alias) => this.alias(alias, target, labels)));
     return this.images.find(name) ?? image;
   }
 
-  /** Looks at what was pulled; an image that cannot be used does not stay. */
-  private async requireUsable(name: string): Promise<IndexedImage> {
-    const { images, snapshots } = this.containerd;
-    const { snapshotter } = this.config.containerd;
+  /** Looks at what was pulled, and unpacks what is not; an image that cannot be used does not stay. */
+  private async requireUsable(name: string, snapshotter: string, signal: AbortSignal | undefined): Promise<IndexedImage> {
     try {
       await this.images.refresh(name);
       const image = this.images.find(name);
       if (image === undefined) throw notFound('image', name);
-      if (image.chainId !== '') await snapshots.stat(snapshotter, image.chainId);
+      if (!(await this.unpacker.holds(image, snapshotter))) await this.unpacker.unpack(image, snapshotter, signal);
       return image;
     } catch (error) {
-      const unusable = isNotFound(error) ? notUnpacked(name, snapshotter) : unusableImage(error, name);
+      const unusable = unusableImage(error, name);
       if (unusable === undefined) throw error;
-      await images.delete(name).catch(ignoreNotFound);
+      await this.containerd.images.delete(name).catch(ignoreNotFound);
       await this.images.refresh(name);
       throw unusable;
     }

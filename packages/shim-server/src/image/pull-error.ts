@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { ContainerdError, ImageIncomplete, ImageInvalid, PlatformMissing, PullStalled } from '@criquet/runtime-containerd';
-import { failedPrecondition, ShimError, type CriReason } from '../errors.js';
+import { ShimError, type CriReason } from '../errors.js';
 
 const UNREACHABLE = /connection refused|no such host|i\/o timeout|connection reset|no route to host|network is unreachable|TLS handshake timeout|\bEOF\b|server gave HTTP response|(?:status|code)\D{0,24}5\d\d|\b5\d\d [A-Z]/;
 const SIGNATURE = /signature (?:validation|verification)|verifier rejected|image verif/i;
@@ -13,11 +13,10 @@ const HTTP_STATUS: readonly (readonly [RegExp, status])[] = [
 ];
 
 /** A failed pull as the kubelet and users understand it; `reference` is said in front. */
-export function pullError(error: unknown, reference: string, snapshotter: string): unknown {
+export function pullError(error: unknown, reference: string): unknown {
   if (error instanceof PullStalled) return unknown('RegistryUnavailable', reference, error.message, error);
   if (!(error instanceof ContainerdError)) return error;
   const { code, details } = error;
-  if (code === status.INVALID_ARGUMENT && details.includes('unpacker')) return notUnpacked(reference, snapshotter);
   const named = details.includes(reference) ? error : new ShimError(code, `${reference}: ${details}`, { cause: error });
   if (code !== status.UNKNOWN) return named;
   // Names and addresses may hold the same words and numbers as an answer.
@@ -31,9 +30,9 @@ export function pullError(error: unknown, reference: string, snapshotter: string
   return UNREACHABLE.test(said) ? unknown('RegistryUnavailable', reference, details, error) : named;
 }
 
-/** Transfer unpacks only for the snapshotters of its own configuration. */
-export function notUnpacked(reference: string, snapshotter: string): ShimError {
-  return failedPrecondition(`image ${reference}: containerd's transfer plugin has no unpack_config for snapshotter ${snapshotter}`);
+/** Transfer unpacks only for the snapshotters of its own configuration (`unpack_config`). */
+export function isUnpackConfigMissing(error: unknown): boolean {
+  return error instanceof ContainerdError && error.code === status.INVALID_ARGUMENT && error.details.includes('unpacker');
 }
 
 /** What is wrong with an image that was pulled and cannot be used; undefined for an error that says nothing of the image. */

@@ -6,7 +6,7 @@ import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { isPinned } from './image-labels.js';
 import { ImagePuller } from './image-puller.js';
 
-/** CRI PullImage; the answer is the image's id. A pull ends when its caller goes away. */
+/** CRI PullImage, for the snapshotter of the handler that `image.runtime_handler` names; the answer is the image's id. A pull ends when its caller goes away. */
 @scoped(Lifecycle.ContainerScoped)
 export class PullImage {
   constructor(
@@ -16,9 +16,10 @@ export class PullImage {
 
   readonly handle: UnaryCall<PullImageRequest, PullImageResponse> = async ({ image, auth }, { signal }) => {
     if (image === undefined || image.image === '') throw invalidArgument('image.image', 'is empty');
-    if (image.runtimeHandler !== '') this.handlers.require(image.runtimeHandler);
+    const { snapshotter } = this.handlers.require(image.runtimeHandler);
     const pulled = await this.puller.pull({
       reference: image.image,
+      snapshotter,
       pinned: isPinned(image.annotations),
       signal,
       ...(auth === undefined ? {} : { auth }),

@@ -11,7 +11,10 @@ const POD_UID = 'io.kubernetes.pod.uid';
 const CONTAINER_NAME = 'io.kubernetes.container.name';
 
 /** What can be said of a sandbox whose record cannot be read: enough to see it and to remove it. */
-export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, pins: Pick<SandboxRecord, 'netnsPath' | 'usernsPath'>): SandboxRecord {
+export function brokenSandbox(
+  { id, labels, snapshotter, createdAt }: ContainerdRecord,
+  pins: Pick<SandboxRecord, 'netnsPath' | 'usernsPath'>,
+): SandboxRecord {
   const metadata = {
     name: labels[POD_NAME] ?? id,
     namespace: labels[POD_NAMESPACE] ?? '',
@@ -24,6 +27,9 @@ export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, pins:
     config: PodSandboxConfig.fromPartial({ metadata, labels: withoutKind(labels) }),
     configDigest: '',
     runtimeHandler: '',
+    handler: '',
+    snapshotter,
+    cgroupsPath: '',
     phase: 'stopped',
     ...pins,
     networkAttached: true,
@@ -34,7 +40,7 @@ export function brokenSandbox({ id, labels, createdAt }: ContainerdRecord, pins:
 }
 
 /** The same of a container. */
-export function brokenContainer({ id, labels, image, createdAt }: ContainerdRecord): ContainerRecord {
+export function brokenContainer({ id, labels, image, snapshotter, createdAt }: ContainerdRecord): ContainerRecord {
   const metadata = { name: labels[CONTAINER_NAME] ?? id, attempt: 0 };
   return {
     id,
@@ -47,6 +53,7 @@ export function brokenContainer({ id, labels, image, createdAt }: ContainerdReco
     imageRef: image,
     logPath: '',
     stopSignal: 15,
+    snapshotter,
     cgroupsPath: '',
     pid: 0,
     createdAt,

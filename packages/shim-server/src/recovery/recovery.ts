@@ -1,11 +1,13 @@
 import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CaptureWork } from '../checkpoint/capture-work.js';
 import { ContainerIo } from '../container/container-io.js';
 import { ContainerRemover } from '../container/container-remover.js';
 import { ContainerWatch } from '../container/container-watch.js';
 import { ImageUsers } from '../container/image-users.js';
 import { toStatus } from '../grpc/status.js';
+import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
 import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
@@ -38,7 +40,9 @@ export class Recovery {
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(PodRemoval) private readonly podRemoval: PodRemoval,
     @inject(ImageUsers) private readonly users: ImageUsers,
+    @inject(CaptureWork) private readonly captures: CaptureWork,
   ) {}
 
   async run(): Promise<void> {
@@ -88,9 +92,10 @@ export class Recovery {
 
   private async recoverSandbox(sandbox: SandboxRecord): Promise<void> {
     const { id, phase } = sandbox;
-    if (phase === 'creating' || phase === 'failed') {
+    if (phase === 'creating' || phase === 'failed' || sandbox.restoring === true) {
       this.sandboxes.note(id, (record) => ({ ...record, phase: 'failed' }));
-      this.teardown.owe(id);
+      if (sandbox.restoring === true) this.podRemoval.owe(id);
+      else this.teardown.owe(id);
       return;
     }
     if (phase !== 'ready') {
@@ -116,6 +121,8 @@ export class Recovery {
   }
 
   private async recoverContainer(container: ContainerRecord): Promise<void> {
+    // A daemon killed during a checkpoint has left it paused.
+    this.captures.recover(container.id);
     switch (container.phase) {
       case 'creating':
         return this.recoverCreation(container);

@@ -1,7 +1,8 @@
 import { isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
-import type { Cni, ConfigDirectory } from '@criquet/network-cni';
+import type { Cni, ConfigState } from '@criquet/network-cni';
 import type { RuntimeCondition, RuntimeFeatures, RuntimeHandlerFeatures, StatusRequest, StatusResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
 import type { CriquetConfig } from '../config/index.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
@@ -10,8 +11,9 @@ import type { NodeFacts } from '../spec/index.js';
 import type { StreamServer } from '../streaming/index.js';
 import { Token } from '../tokens.js';
 import { usernsObstacle } from '../userns/userns-support.js';
-import type { HandlerFeatures } from './handler-features.js';
-import { RuntimeHandlers } from './runtime-handlers.js';
+import { NetworkConfigs } from './network-configs.js';
+import { RuntimeHandlers, type RuntimeHandler } from './runtime-handlers.js';
+import { shownNetworkConfig } from './shown-network-config.js';
 
 /** How long containerd may take to say that it is there. */
 const PROBE_MS = 2_000;
@@ -30,19 +32,20 @@ export class RuntimeStatus {
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
     @inject(Token.Cni) private readonly cni: Cni,
-    @inject(Token.NetworkConfig) private readonly network: ConfigDirectory,
+    @inject(NetworkConfigs) private readonly networks: NetworkConfigs,
     @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(Token.StreamServer) private readonly streams: StreamServer,
+    @inject(CheckpointReadiness) private readonly checkpoints: CheckpointReadiness,
   ) {}
 
   readonly handle: UnaryCall<StatusRequest, StatusResponse> = async ({ verbose }) => {
     const conditions = await Promise.all([this.runtimeReady(), this.networkReady()]);
     return {
-      status: { conditions: [...conditions, ...this.streamingLost()] },
+      status: { conditions: [...conditions, this.checkpoints.condition(), ...this.streamingLost()] },
       info: verbose ? this.info() : {},
-      runtimeHandlers: this.handlers.listed().map(({ name, handler }) => ({ name, features: this.handlerFeatures(handler.features) })),
+      runtimeHandlers: this.handlers.listed().map(({ name, handler }) => ({ name, features: this.handlerFeatures(handler) })),
       features: RUNTIME_FEATURES,
     };
   };
@@ -58,7 +61,7 @@ export class RuntimeStatus {
   }
 
   private async networkReady(): Promise<RuntimeCondition> {
-    const state = this.network.current();
+    const state = this.networks.node.current();
     if (state.error !== undefined) return notReady('NetworkReady', 'NetworkPluginNotReady', state.error.message);
     try {
       await this.cni.status(state.list, { timeoutMs: this.config.cni.statusTimeout });
@@ -75,29 +78,40 @@ export class RuntimeStatus {
   }
 
   /** CRI means by user namespaces those of Kubernetes, whose root file systems and volumes are mounted with ids mapped. */
-  private handlerFeatures(features: HandlerFeatures): RuntimeHandlerFeatures {
-    const { recursiveReadOnlyMounts } = features;
-    return { recursiveReadOnlyMounts, userNamespaces: usernsObstacle(features, this.report) === undefined };
+  private handlerFeatures(handler: RuntimeHandler): RuntimeHandlerFeatures {
+    const { recursiveReadOnlyMounts } = handler.features;
+    return { recursiveReadOnlyMounts, userNamespaces: usernsObstacle(handler, this.report) === undefined };
+  }
+
+  private shownHandler(name: string): object {
+    const { runtime, features, cgroupDriver, snapshotter } = this.handlers.require(name);
+    return { runtimeType: runtime.name, features, cgroupDriver, snapshotter };
   }
 
   private info(): Record<string, string> {
-    const state = this.network.current();
+    const state = this.networks.node.current();
     return {
       config: verboseJson(this.config),
       containerd: verboseJson({
         version: this.report.version,
         namespace: this.containerd.namespace,
         snapshotter: this.report.snapshotter,
+        snapshotters: [...this.report.snapshotters.values()],
       }),
-      cniconfig: verboseJson({
-        confDir: this.config.cni.confDir,
-        binDirs: this.config.cni.binDirs,
-        networks: state.lists?.map(({ name, file, cniVersion }) => ({ name, file, cniVersion })) ?? [],
-      }),
+      cniconfig: verboseJson(shownNetworkConfig(this.config.cni, state)),
+      lastCNILoadStatus: loadStatus(state),
+      ...Object.fromEntries([...this.networks.ofHandlers()].map(([name, own]) => [`lastCNILoadStatus.${name}`, loadStatus(own)])),
       streaming: verboseJson(this.streams.state),
+      runtimeHandlers: verboseJson(Object.fromEntries(this.handlers.names().map((name) => [name, this.shownHandler(name)]))),
+      checkpoint: verboseJson(this.checkpoints.info()),
       node: verboseJson(this.node),
     };
   }
+}
+
+/** A JSON text as all of them; crictl shows it as containerd's plugin says it. */
+function loadStatus({ error }: ConfigState): string {
+  return JSON.stringify(error === undefined ? 'OK' : error.message);
 }
 
 function ready(type: string): RuntimeCondition {

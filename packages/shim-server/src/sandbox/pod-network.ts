@@ -5,7 +5,6 @@ import {
   podIps,
   type Attachment,
   type Cni,
-  type ConfigDirectory,
   type NetnsProvider,
   type NetworkConfigList,
 } from '@criquet/network-cni';
@@ -13,7 +12,10 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
 import { status } from '@grpc/grpc-js';
+import { NetworkConfigs } from '../runtime/network-configs.js';
+import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
+import { shownCniResult, type ShownCniResult } from './shown-cni-result.js';
 import { Token } from '../tokens.js';
 
 /** The interface of a pod's first network; further networks are net1, net2 … */
@@ -24,14 +26,14 @@ const interfaceName = (index: number): string => (index === 0 ? 'eth0' : `net${i
 export class PodNetwork {
   constructor(
     @inject(Token.Cni) private readonly cni: Cni,
-    @inject(Token.NetworkConfig) private readonly config: ConfigDirectory,
+    @inject(NetworkConfigs) private readonly configs: NetworkConfigs,
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Config) private readonly settings: CriquetConfig,
   ) {}
 
-  /** The networks that a new pod is attached to. @throws UNAVAILABLE while there is no usable configuration */
-  networks(): readonly NetworkConfigList[] {
-    const state = this.config.current();
+  /** The networks that a new pod of a handler is attached to. @throws UNAVAILABLE while there is no usable configuration */
+  networks(handler: RuntimeHandler): readonly NetworkConfigList[] {
+    const state = this.configs.of(handler.name);
     if (state.error !== undefined) {
       throw new ShimError(status.UNAVAILABLE, `no pod network: ${state.error.message}`, { cause: state.error });
     }
@@ -72,6 +74,14 @@ export class PodNetwork {
         ...(signal === undefined ? {} : { signal }),
       });
     }
+  }
+
+  /** What CNI answered for the pod; null when it has no network of its own, or none any more. */
+  async shownResult(sandbox: SandboxRecord): Promise<ShownCniResult | null> {
+    if (!sandbox.networkAttached) return null;
+    const attached = await this.cni.cachedAttachments({ containerId: sandbox.id });
+    const ordered = [...attached].sort((a, b) => (a.attachment.ifName < b.attachment.ifName ? -1 : 1));
+    return shownCniResult(ordered.flatMap(({ attachment, result }) => (result === undefined ? [] : [[attachment.ifName, result] as const])));
   }
 
   /** Checks what the pod asks of its network. @throws INVALID_ARGUMENT naming what cannot be passed on */

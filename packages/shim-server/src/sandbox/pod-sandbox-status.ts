@@ -1,22 +1,26 @@
 import type { PodSandboxStatusRequest, PodSandboxStatusResponse } from '@criquet/cri-api';
-import { decodeSpec, type Containerd } from '@criquet/runtime-containerd';
+import type { NetnsProvider } from '@criquet/network-cni';
+import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerStatuses } from '../container/container-statuses.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { goJson } from '../grpc/go-json.js';
 import { verboseJson } from '../grpc/verbose-json.js';
-import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { runtimeRecord } from '../runtime/runtime-record.js';
 import { unixNanos } from '../state/clock.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
+import { PodNetwork } from './pod-network.js';
 import { podSandboxStatus } from './sandbox-message.js';
 
-/** CRI PodSandboxStatus, with the statuses of the pod's containers; verbose adds `info`, a JSON text with the pause process, the network namespace and the runtime spec. */
+/** CRI PodSandboxStatus, with the statuses of the pod's containers; verbose adds `info`, a JSON text with the keys that containerd's plugin has there and a few more. */
 @scoped(Lifecycle.ContainerScoped)
 export class GetPodSandboxStatus {
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containerd) private readonly containerd: Containerd,
-    @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
+    @inject(Token.Netns) private readonly netns: NetnsProvider,
+    @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(ContainerStatuses) private readonly statuses: ContainerStatuses,
   ) {}
 
@@ -35,17 +39,33 @@ export class GetPodSandboxStatus {
   };
 
   private async info(sandbox: SandboxRecord, signal: AbortSignal): Promise<string> {
-    const record = await this.containerd.containers.get(sandbox.id, { signal });
+    const runtime = runtimeRecord(await this.containerd.containers.get(sandbox.id, { signal }));
+    const { linux } = sandbox.config;
+    const config = goJson(sandbox.config);
+    const cniResult = await this.network.shownResult(sandbox);
+    const [ip = '', ...additional] = sandbox.ips;
     return verboseJson({
       pid: sandbox.pid,
+      processStatus: sandbox.phase === 'ready' ? 'running' : 'deleted',
+      netNamespaceClosed: sandbox.netnsPath !== '' && !(await this.netns.exists(sandbox.netnsPath)),
       netNamespacePath: sandbox.netnsPath,
-      runtimeHandler: this.handlers.require(sandbox.runtimeHandler).name,
-      runtimeType: record.runtime.name,
-      snapshotKey: record.snapshotKey,
-      snapshotter: record.snapshotter,
-      image: record.image,
-      config: sandbox.config,
-      runtimeSpec: record.spec === undefined ? undefined : decodeSpec(record.spec),
+      runtimeHandler: sandbox.handler,
+      ...runtime,
+      config,
+      cniResult,
+      sandboxMetadata: {
+        ID: sandbox.id,
+        Name: sandbox.name,
+        Config: config,
+        NetNSPath: sandbox.netnsPath,
+        IP: ip,
+        AdditionalIPs: additional,
+        RuntimeHandler: sandbox.runtimeHandler,
+        CNIResult: cniResult,
+        ProcessLabel: runtime.runtimeSpec?.process?.selinuxLabel ?? '',
+      },
+      ...(linux?.overhead === undefined ? {} : { overhead: { linux: goJson(linux.overhead) } }),
+      ...(linux?.resources === undefined ? {} : { resources: { linux: goJson(linux.resources) } }),
     });
   }
 }

@@ -8,7 +8,16 @@ import type { UnaryCall } from '../grpc/call-context.js';
 import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
 import { withContext } from '../runtime/mount-context.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { buildSandboxSpec, hasHostNetwork, needsLevel, podUserNamespace, resolveSeccomp, type NodeFacts, type PodUserNamespace } from '../spec/index.js';
+import {
+  buildSandboxSpec,
+  hasHostNetwork,
+  needsLevel,
+  passthroughAnnotations,
+  podUserNamespace,
+  resolveSeccomp,
+  type NodeFacts,
+  type PodUserNamespace,
+} from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
@@ -31,6 +40,9 @@ import { SandboxTeardown } from './sandbox-teardown.js';
 import { SelinuxLevels } from './selinux-levels.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
+
+/** What another call than RunPodSandbox wants in the record: whom the sandbox is for, and that it is not done yet. */
+type SandboxMarks = Partial<Pick<SandboxRecord, 'configDigest' | 'restoring'>>;
 
 /** What is known before anything is made. */
 interface Plan {
@@ -69,38 +81,44 @@ export class RunPodSandbox {
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
+    return { podSandboxId: await this.obtain(request, {}, signal, log) };
+  };
+
+  /**
+   * The sandbox that a request asks for. `marks` stand in the record of a new one from the start.
+   *
+   * @returns its id
+   */
+  async obtain(request: RunPodSandboxRequest, marks: SandboxMarks, signal: AbortSignal, log: Logger): Promise<string> {
     const { metadata } = validateSandboxConfig(request.config);
     this.handlers.require(request.runtimeHandler);
     const name = sandboxName(metadata);
-    const digest = configDigest(request);
-    const podSandboxId = await this.creations.join(name, digest, signal, (progress) =>
-      this.createOnce(request, name, digest, log, progress),
-    );
-    return { podSandboxId };
-  };
+    const digest = marks.configDigest ?? configDigest(request);
+    return this.creations.join(name, digest, signal, (progress) => this.createOnce(request, name, { ...marks, configDigest: digest }, log, progress));
+  }
 
   /** The sandbox of that name while it lives, or a new one. */
   private async createOnce(
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
     const existing = this.sandboxes.byName(name);
-    if (existing?.phase === 'ready' && existing.configDigest === digest) return existing.id;
+    if (existing?.phase === 'ready' && existing.configDigest === marks.configDigest) return existing.id;
     if (existing?.phase === 'failed') await this.teardown.remove(existing.id);
     else if (existing !== undefined) {
       const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
       throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);
     }
-    return this.create(request, name, digest, log, progress);
+    return this.create(request, name, marks, log, progress);
   }
 
   private async create(
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     log: Logger,
     progress: { steps?: CreationProgress },
   ): Promise<string> {
@@ -111,7 +129,7 @@ export class RunPodSandbox {
     const selinuxOptions = request.config?.linux?.securityContext?.selinuxOptions;
     const selinuxLevel = needsLevel(selinuxOptions, this.node) ? this.levels.reserve() : undefined;
     try {
-      const plan = await steps.do('plan', () => this.plan(id, request, name, digest, selinuxLevel));
+      const plan = await steps.do('plan', () => this.plan(id, request, name, marks, selinuxLevel));
       return await this.carryOut(id, plan, steps, sandboxLog);
     } finally {
       // Either the record has it now, or nobody.
@@ -168,7 +186,7 @@ export class RunPodSandbox {
     const pid = await steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
-        await this.rootfs.remove(id);
+        await this.rootfs.remove(plan.record);
       });
       return this.pauseTask.create(id, await plan.rootfs(), plan.handler);
     });
@@ -180,19 +198,19 @@ export class RunPodSandbox {
     id: string,
     request: RunPodSandboxRequest,
     name: string,
-    digest: string,
+    marks: SandboxMarks,
     selinuxLevel: string | undefined,
   ): Promise<Plan> {
     const { config } = validateSandboxConfig(request.config);
     const handler = this.handlers.require(request.runtimeHandler);
     const hostNetwork = hasHostNetwork(config);
-    const networks = hostNetwork ? [] : this.network.networks();
+    const networks = hostNetwork ? [] : this.network.networks(handler);
     const netnsPath = hostNetwork ? '' : this.layout.netns(id);
     const userns = podUserNamespace(config);
-    const obstacle = userns === undefined ? undefined : usernsObstacle(handler.features, this.report);
+    const obstacle = userns === undefined ? undefined : usernsObstacle(handler, this.report);
     if (obstacle !== undefined) throw failedPrecondition(`config.linux.security_context.namespace_options.userns_options: ${obstacle}`);
     const usernsPath = userns === undefined || hostNetwork ? undefined : this.layout.userns(id);
-    const rootfs = await this.rootfs.plan(id, userns);
+    const rootfs = await this.rootfs.plan(id, handler.snapshotter, userns);
     const seccomp = await resolveSeccomp({
       securityContext: config.linux?.securityContext,
       node: this.node,
@@ -203,20 +221,24 @@ export class RunPodSandbox {
       config,
       netnsPath: hostNetwork ? undefined : netnsPath,
       usernsPath,
-      node: this.node,
+      node: { ...this.node, cgroupDriver: handler.cgroupDriver },
       files: { shm: this.files.paths(id, config).shm },
       namespace: this.containerd.namespace,
       seccomp,
       selinuxLevel,
       apparmorProfile,
+      passthroughAnnotations: passthroughAnnotations(config.annotations, handler.podAnnotations),
       ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
     });
     const record: SandboxRecord = {
       id,
       name,
       config,
-      configDigest: digest,
+      configDigest: '',
       runtimeHandler: request.runtimeHandler,
+      handler: handler.name,
+      snapshotter: rootfs.snapshotter,
+      cgroupsPath: spec.linux?.cgroupsPath ?? '',
       phase: 'creating',
       netnsPath,
       ...(usernsPath === undefined ? {} : { usernsPath }),
@@ -225,6 +247,7 @@ export class RunPodSandbox {
       ...(selinuxLevel === undefined ? {} : { selinuxLevel }),
       pid: 0,
       createdAt: unixNanos(),
+      ...marks,
     };
     if (!hostNetwork) this.network.validate(record);
     return {

@@ -3,8 +3,10 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ImageIndex } from '../image/image-index.js';
 import { ImagePuller } from '../image/image-puller.js';
+import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import type { PodUserNamespace } from '../spec/index.js';
+import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token } from '../tokens.js';
 import { snapshotLabels } from '../userns/snapshot-labels.js';
 
@@ -28,17 +30,18 @@ export class SandboxRootfs {
     @inject(Token.PauseRoot) private readonly pauseRoot: string,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(ImageIndex) private readonly images: ImageIndex,
+    @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
     @inject(ImagePuller) private readonly puller: ImagePuller,
   ) {}
 
-  async plan(sandboxId: string, userns: PodUserNamespace | undefined, signal?: AbortSignal): Promise<PlannedRootfs> {
-    return this.config.sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, this.config.sandboxImage, userns, signal);
+  async plan(sandboxId: string, snapshotter: string, userns: PodUserNamespace | undefined, signal?: AbortSignal): Promise<PlannedRootfs> {
+    const { sandboxImage } = this.config;
+    return sandboxImage === '' ? this.builtIn() : this.fromImage(sandboxId, sandboxImage, snapshotter, userns, signal);
   }
 
   /** Removes the snapshot, where there is one. */
-  async remove(sandboxId: string): Promise<void> {
-    if (this.config.sandboxImage === '') return;
-    await removeSnapshot(this.containerd.snapshots, this.config.containerd.snapshotter, sandboxId);
+  async remove({ id, snapshotter }: SandboxRecord): Promise<void> {
+    if (snapshotter !== '') await removeSnapshot(this.containerd.snapshots, snapshotter, id);
   }
 
   private builtIn(): PlannedRootfs {
@@ -49,11 +52,12 @@ export class SandboxRootfs {
   private async fromImage(
     sandboxId: string,
     reference: string,
+    snapshotter: string,
     userns: PodUserNamespace | undefined,
     signal?: AbortSignal,
   ): Promise<PlannedRootfs> {
-    const image = this.images.find(reference) ?? (await this.puller.pull({ reference, pinned: true, ...(signal ? { signal } : {}) }));
-    const { snapshotter } = this.config.containerd;
+    const image = this.images.find(reference) ?? (await this.puller.pull({ reference, snapshotter, pinned: true, ...(signal ? { signal } : {}) }));
+    const { snapshots } = this.containerd;
     return {
       image: image.name,
       snapshotter,
@@ -61,9 +65,10 @@ export class SandboxRootfs {
       imageConfig: image.config.config ?? {},
       mounts: async () => {
         try {
-          return await this.containerd.snapshots.prepare(snapshotter, sandboxId, image.chainId, { labels: snapshotLabels(userns) });
+          const labels = snapshotLabels(userns);
+          return await this.unpacker.over(image, snapshotter, () => snapshots.prepare(snapshotter, sandboxId, image.chainId, { labels }));
         } catch (error) {
-          if (isAlreadyExists(error)) return this.containerd.snapshots.mounts(snapshotter, sandboxId);
+          if (isAlreadyExists(error)) return snapshots.mounts(snapshotter, sandboxId);
           throw error;
         }
       },

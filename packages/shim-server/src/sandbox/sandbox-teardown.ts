@@ -55,7 +55,8 @@ export class SandboxTeardown {
   discard(sandboxId: string, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
       await inStep('remove the pod files', () => this.files.remove(sandboxId));
-      await inStep('remove the snapshot', () => this.rootfs.remove(sandboxId));
+      const sandbox = this.sandboxes.get(sandboxId);
+      if (sandbox !== undefined) await inStep('remove the snapshot', () => this.rootfs.remove(sandbox));
       await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });
   }

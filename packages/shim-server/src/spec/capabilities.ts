@@ -32,11 +32,17 @@ const FIELD = 'config.linux.security_context.capabilities';
  * over execve (kubernetes/kubernetes#56374), unless `add_ambient_capabilities` asks for it, or `ambient` says that what is added
  * is meant so.
  *
+ * @param options.defaults what a container has before; {@link DEFAULT_CAPABILITIES} unless a base spec says otherwise.
  * @throws INVALID_ARGUMENT for a name that Linux does not know; FAILED_PRECONDITION for one that the node lacks.
  */
 export function buildCapabilities(
   requested: Capability | undefined,
-  options: { privileged: boolean; node: { capabilities: readonly string[] }; ambient?: boolean },
+  options: {
+    privileged: boolean;
+    node: { capabilities: readonly string[] };
+    ambient?: boolean;
+    defaults?: readonly string[] | undefined;
+  },
 ): LinuxCapabilities {
   const available = new Set(options.node.capabilities);
   if (options.privileged) return sets([...available], []);
@@ -44,7 +50,7 @@ export function buildCapabilities(
   const drop = names(requested?.dropCapabilities, 'drop_capabilities');
   const asked = names(requested?.addAmbientCapabilities, 'add_ambient_capabilities');
   const ambient = options.ambient === true ? [...new Set([...asked, ...add])] : asked;
-  const result = new Set(add.includes('ALL') ? available : DEFAULT_CAPABILITIES.filter((name) => available.has(name)));
+  const result = new Set(add.includes('ALL') ? available : (options.defaults ?? DEFAULT_CAPABILITIES).filter((name) => available.has(name)));
   if (drop.includes('ALL')) result.clear();
   for (const name of [...add, ...ambient]) {
     if (name === 'ALL') continue;

@@ -2,6 +2,7 @@ import type { RuntimeSpec, SpecLinux, SpecProcess } from '@criquet/runtime-conta
 import { invalidArgument } from '../errors.js';
 import { podHostname } from '../pod-files/hostname.js';
 import { containerAnnotations } from './annotations.js';
+import { baseCapabilities, withBaseSpec } from './base-spec.js';
 import { buildCapabilities } from './capabilities.js';
 import { cgroupPath } from './cgroup-path.js';
 import type { ContainerSpecInput } from './inputs.js';
@@ -31,7 +32,7 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
   const userns = podUserNamespace(input.sandboxConfig);
   if (userns !== undefined) checkMapped(userns, input.user);
   const linux = buildLinux(input, labels, userns);
-  return {
+  const spec: RuntimeSpec = {
     ociVersion: OCI_VERSION,
     process: buildProcess(input, labels),
     root: { path: 'rootfs', ...(context?.readonlyRootfs === true && { readonly: true }) },
@@ -41,6 +42,7 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
       volumes: input.volumes ?? [],
       privileged: context?.privileged === true,
       readonlyRootfs: context?.readonlyRootfs === true,
+      cgroupWritable: input.handler?.cgroupWritable === true,
       ownCgroupNamespace: linux.namespaces?.some(({ type }) => type === 'cgroup') === true,
       userns,
       hostNetwork: hasHostNetwork(input.sandboxConfig),
@@ -54,6 +56,8 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
     },
     linux,
   };
+  const base = input.handler?.baseSpec;
+  return base === undefined ? spec : withBaseSpec(base, spec, { privileged: context?.privileged === true });
 }
 
 /** A container without SELinux options of its own has the pod's; the level is the pod's also where the others are not. */
@@ -81,7 +85,12 @@ function buildProcess(input: ContainerSpecInput, labels: SelinuxLabels): SpecPro
       tty: config.tty,
     }),
     cwd: processCwd(config, imageConfig),
-    capabilities: buildCapabilities(context?.capabilities, { privileged, node, ambient: policy?.ambientCapabilities === true }),
+    capabilities: buildCapabilities(context?.capabilities, {
+      privileged,
+      node,
+      ambient: policy?.ambientCapabilities === true,
+      defaults: baseCapabilities(input.handler?.baseSpec),
+    }),
     ...(policy !== undefined && policy.rlimits.length > 0 && { rlimits: [...policy.rlimits] }),
     noNewPrivileges: context?.noNewPrivs === true,
     ...(input.apparmorProfile !== undefined && { apparmorProfile: input.apparmorProfile }),

@@ -34,19 +34,20 @@ const ALLOW_ALL: LinuxDeviceCgroup = { allow: true, access: 'rwm' };
  * are left out.
  *
  * @param wanted ContainerConfig.devices; these belong to `owner`, where there is one, instead of to their owners on the node.
+ * @param options.privilegedDevices what of the node's devices a privileged container gets: all (the default), only the right to make any, or none.
  * @param root where the node's devices are, other than `/dev` in tests.
  * @throws INVALID_ARGUMENT naming `config.devices[i]` for a missing path, a path that is no device, or wrong permissions.
  */
 export async function resolveDevices(
   wanted: readonly Device[],
-  options: { privileged: boolean; owner?: DeviceOwner },
+  options: { privileged: boolean; owner?: DeviceOwner; privilegedDevices?: 'all' | 'allowed' | 'none' },
   root = '/dev',
 ): Promise<ResolvedDevices> {
-  const { privileged } = options;
   const requested = await Promise.all(
     wanted.map((device, index) => requestedDevices(device, `config.devices[${index}]`)),
   );
-  const ofNode = privileged ? await devicesBelow(root, root) : [];
+  const given = options.privileged ? (options.privilegedDevices ?? 'all') : 'none';
+  const ofNode = given === 'all' ? await devicesBelow(root, root) : [];
   const devices = new Map<string, LinuxDevice>();
   for (const device of [...requested.flatMap(({ devices: list }) => list).map((item) => ({ ...item, ...options.owner })), ...ofNode]) {
     if (!devices.has(device.path)) devices.set(device.path, device);
@@ -54,7 +55,7 @@ export async function resolveDevices(
   const rules = requested.flatMap(({ devices: list, access }) =>
     list.map((device) => ({ allow: true, type: cgroupType(device), major: device.major, minor: device.minor, access })),
   );
-  return { devices: [...devices.values()], rules: privileged ? [DENY_ALL, ...rules, ALLOW_ALL] : [DENY_ALL, ...rules] };
+  return { devices: [...devices.values()], rules: given === 'none' ? [DENY_ALL, ...rules] : [DENY_ALL, ...rules, ALLOW_ALL] };
 }
 
 /**

@@ -22,6 +22,7 @@ export { resolveSeccomp, type SeccompRequest } from './seccomp.js';
 /** The specs. */
 export { needsLevel } from './selinux.js';
 export type { SelinuxContexts } from './selinux-contexts.js';
+export { passthroughAnnotations } from './passthrough-annotations.js';
 export { buildContainerSpec } from './container-spec.js';
 export { buildSandboxSpec } from './sandbox-spec.js';
 

@@ -5,6 +5,7 @@ import type {
   LinuxDevice,
   LinuxDeviceCgroup,
   LinuxSeccomp,
+  RuntimeSpec,
   SpecMount,
 } from '@criquet/runtime-containerd';
 import type { NodeFacts } from './node-facts.js';
@@ -77,6 +78,14 @@ export interface SandboxSpecInput {
   passthroughAnnotations?: Record<string, string>;
 }
 
+/** What the runtime handler's configuration says of its containers. */
+export interface HandlerSpecInput {
+  /** Default: the specs are made from nothing. */
+  baseSpec?: RuntimeSpec | undefined;
+  /** Default false. */
+  cgroupWritable?: boolean;
+}
+
 /** What `buildContainerSpec` needs. */
 export interface ContainerSpecInput {
   /** 64 hex digits. */
@@ -118,6 +127,8 @@ export interface ContainerSpecInput {
   selinuxLevel?: string | undefined;
   /** containerd namespace, the cgroup parent where CRI gives none; default `k8s.io`. */
   namespace?: string;
+  /** What the runtime handler's configuration says. */
+  handler?: HandlerSpecInput;
   /** Annotations that the runtime handler's configuration lets through. */
   passthroughAnnotations?: Record<string, string>;
 }

@@ -15,6 +15,8 @@ export interface ContainerMountsInput {
   volumes: readonly { containerPath: string; hostPath: string }[];
   privileged: boolean;
   readonlyRootfs: boolean;
+  /** Whether the container may write to its cgroup where it sees no other. Default false. */
+  cgroupWritable?: boolean;
   /** Whether the container has a cgroup namespace of its own. */
   ownCgroupNamespace: boolean;
   /** Of the pod. */
@@ -33,7 +35,7 @@ export function containerMounts(input: ContainerMountsInput): SpecMount[] {
   const base = [
     ...defaultMounts({ sysfsWritable: input.privileged, userns: input.userns, hostNetwork: input.hostNetwork }),
     cgroupMount({
-      writable: input.privileged,
+      writable: input.privileged || (input.cgroupWritable === true && input.ownCgroupNamespace),
       sharedSuperOptions: input.ownCgroupNamespace ? [] : cgroupSuperOptions,
     }),
   ].filter(({ destination }) => !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/')));

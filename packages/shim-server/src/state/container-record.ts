@@ -30,8 +30,6 @@ export interface ImageVolume {
   readonly index: number;
   /** The digest of the image's config. */
   readonly imageId: string;
-  /** Key of the snapshot that holds the image's layers. */
-  readonly chainId: string;
   readonly snapshotter: string;
   /** Of the read-only snapshot that is mounted. */
   readonly snapshotKey: string;
@@ -42,6 +40,12 @@ export interface ContainerVolumes {
   readonly imageVolumes?: readonly ImageVolume[];
   /** The destinations of the volumes that the image declares. */
   readonly declaredVolumes?: readonly string[];
+}
+
+/** A checkpoint under way: what a daemon that is killed meanwhile owes. */
+export interface CheckpointIntent {
+  /** Absolute paths of files outside criquet's own directories that are not whole yet. */
+  readonly files: readonly string[];
 }
 
 /** Everything criquet knows of a container; immutable, replaced on change. */
@@ -61,6 +65,8 @@ export interface ContainerRecord extends ContainerVolumes {
   readonly logPath: string;
   /** The signal StopContainer sends first. */
   readonly stopSignal: number;
+  /** Holds the container's root file system. */
+  readonly snapshotter: string;
   /** The container's cgroup, as its runtime spec names it. */
   readonly cgroupsPath: string;
   readonly user?: ContainerUser;
@@ -72,6 +78,10 @@ export interface ContainerRecord extends ContainerVolumes {
   readonly createdAt: bigint;
   readonly startedAt: bigint;
   readonly exit?: ContainerExit;
+  /** Set while a checkpoint of it is made: it may be paused. */
+  readonly checkpointing?: CheckpointIntent;
+  /** Its process comes out of a checkpoint, unpacked below {@link Layout.checkpoint}, instead of being executed. */
+  readonly restored?: boolean;
 }
 
 /** The name a container is reserved under. */

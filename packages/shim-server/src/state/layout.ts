@@ -57,6 +57,11 @@ export class Layout {
     return join(this.rootDir, 'volumes', containerId);
   }
 
+  /** What a checkpoint of a container is being put together from, and what it is to be restored from. */
+  checkpoint(containerId: string): string {
+    return join(this.rootDir, 'checkpoints', containerId);
+  }
+
   /** The root of the built-in pause container of one build. */
   pauseRoot(build: string): string {
     return join(this.rootDir, 'pause', build);

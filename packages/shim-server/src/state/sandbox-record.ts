@@ -19,6 +19,12 @@ export interface SandboxRecord {
   readonly configDigest: string;
   /** As asked for by the caller; "" is the default handler. */
   readonly runtimeHandler: string;
+  /** The handler that it runs by: what was the default then, for a caller that named none. */
+  readonly handler: string;
+  /** Holds the pause process' root file system; "" for the built-in pause, which has no snapshot. */
+  readonly snapshotter: string;
+  /** The pause process' cgroup, as its runtime spec names it. */
+  readonly cgroupsPath: string;
   readonly phase: SandboxPhase;
   /** Where the network namespace is pinned; "" for a pod on the host's network. */
   readonly netnsPath: string;
@@ -34,6 +40,8 @@ export interface SandboxRecord {
   readonly pid: number;
   /** Unix time in nanoseconds. */
   readonly createdAt: bigint;
+  /** RestorePod is not done yet: without the daemon that began it, sandbox and containers are taken back. */
+  readonly restoring?: boolean;
 }
 
 /** The name a sandbox is reserved under: one sandbox lives under it at a time. */

@@ -39,7 +39,7 @@ export class ContainerUsage {
 
   /** CRI ContainerStats; of a container that does not run only what lies on disk. */
   async of(container: ContainerRecord): Promise<ContainerStats> {
-    const [sample, writableLayer] = await Promise.all([this.sample(container), this.layers.of(container.id, container.phase === 'exited')]);
+    const [sample, writableLayer] = await Promise.all([this.sample(container), this.layers.of(container, container.phase === 'exited')]);
     const { metadata, labels, annotations } = container.config;
     return {
       attributes: { id: container.id, metadata, labels, annotations },

@@ -1,6 +1,5 @@
-import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { cgroupPath, type NodeFacts } from '../spec/index.js';
+import type { NodeFacts } from '../spec/index.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type NodeRoots, type Sandboxes } from '../tokens.js';
 import { CgroupFiles } from './cgroup/cgroup-files.js';
@@ -11,17 +10,12 @@ export class PodCgroups {
   constructor(
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.NodeRoots) private readonly roots: NodeRoots,
-    @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
   ) {}
 
   /** The cgroup of the pause process. */
   ofPause(sandbox: SandboxRecord): CgroupFiles {
-    const path = cgroupPath(sandbox.config.linux?.cgroupParent ?? '', sandbox.id, {
-      driver: this.node.cgroupDriver,
-      namespace: this.containerd.namespace,
-    });
-    return CgroupFiles.of(path, this.node, `${this.roots.sys}/fs/cgroup`);
+    return CgroupFiles.of(sandbox.cgroupsPath, this.node, `${this.roots.sys}/fs/cgroup`);
   }
 
   /**

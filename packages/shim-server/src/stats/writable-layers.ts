@@ -4,6 +4,7 @@ import type { Containerd, ContainerdReport } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { unixNanos } from '../state/clock.js';
+import type { ContainerRecord } from '../state/container-record.js';
 import { Slots } from '../state/slots.js';
 import { Token } from '../tokens.js';
 
@@ -34,21 +35,21 @@ export class WritableLayers {
     @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
   ) {}
 
-  /** The directory whose file system holds the layers. */
-  get mountpoint(): string {
-    return this.report.snapshotter.root ?? this.config.rootDir;
+  /** The directory whose file system holds the layers of a snapshotter. */
+  mountpoint(snapshotter: string): string {
+    return this.report.snapshotters.get(snapshotter)?.root ?? this.config.rootDir;
   }
 
   /**
    * Absent while nothing is known.
    * @param ended the container has: its layer is measured once more and never again.
    */
-  async of(containerId: string, ended: boolean): Promise<FilesystemUsage | undefined> {
+  async of({ id: containerId, snapshotter }: ContainerRecord, ended: boolean): Promise<FilesystemUsage | undefined> {
     const layer = this.layers.get(containerId) ?? { measuredAt: Number.NEGATIVE_INFINITY };
     this.layers.set(containerId, layer);
     if (layer.final === true || performance.now() - layer.measuredAt < MAX_AGE_MS) return layer.latest;
     layer.underWay ??= this.slots
-      .run(undefined, () => this.measure(containerId, layer, ended))
+      .run(undefined, () => this.measure(containerId, snapshotter, layer, ended))
       // A layer that is not there (yet), or a containerd that does not answer, must not fail a list.
       .catch(() => undefined)
       .finally(() => delete layer.underWay);
@@ -63,11 +64,11 @@ export class WritableLayers {
     this.layers.delete(containerId);
   }
 
-  private async measure(containerId: string, layer: Layer, ended: boolean): Promise<void> {
-    const { size, inodes } = await this.containerd.snapshots.usage(this.config.containerd.snapshotter, containerId);
+  private async measure(containerId: string, snapshotter: string, layer: Layer, ended: boolean): Promise<void> {
+    const { size, inodes } = await this.containerd.snapshots.usage(snapshotter, containerId);
     layer.latest = {
       timestamp: unixNanos(),
-      fsId: { mountpoint: this.mountpoint },
+      fsId: { mountpoint: this.mountpoint(snapshotter) },
       usedBytes: { value: size },
       inodesUsed: { value: inodes },
     };

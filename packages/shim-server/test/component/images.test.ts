@@ -255,14 +255,6 @@ test('an index without this platform: NOT_FOUND, and no half image stays', async
   t.equal((await shim.cri.image.listImages({})).images.length, 1);
 });
 
-test('a snapshotter that Transfer does not unpack for: FAILED_PRECONDITION with the way out', async (t) => {
-  const { shim } = await withPullable(t);
-  shim.containerd.unpackSnapshotters = ['native'];
-  await t.rejects(shim.cri.image.pullImage({ image: { image: REFERENCE } }), { code: status.FAILED_PRECONDITION, details: /unpack_config.*overlayfs/ });
-  t.same(names(shim), []);
-  t.same(leases(shim), []);
-});
-
 test('a cancelled pull ends at once and leaves nothing', async (t) => {
   const { shim } = await withPullable(t, { stall: 'downloading' });
   const abort = new AbortController();

@@ -323,3 +323,49 @@ test('verbose status: what crictl inspectp and inspect show', async (t) => {
   t.match(info, { sandboxID: pod, snapshotter: 'overlayfs', snapshotKey: container, runtimeSpec: { process: { args: ['/app'] } } });
   t.same((await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod })).info, {}, 'only when asked');
 });
+
+test('verbose status has the keys and the form that containerd\'s plugin gives', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const labels = { 'Some/Label': 'a', camelCase: 'b' };
+  const pod = await shim.runPod({ labels, linux: { cgroupParent: '/a', securityContext: { namespaceOptions: { pid: 1 } } } });
+  const container = await shim.startContainer(pod, {
+    labels,
+    CDIDevices: [],
+    envs: [{ key: 'KEY', value: Buffer.from('v') }],
+    linux: { resources: { memoryLimitInBytes: 1n << 60n } },
+  });
+  const { info: texts, status: told } = await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod, verbose: true });
+  const ofPod = JSON.parse(texts.info ?? '') as Record<string, unknown>;
+  const config = {
+    metadata: { name: 'pod', namespace: 'ns', uid: 'uid-1' },
+    hostname: 'pod',
+    log_directory: join(shim.dir, 'logs'),
+    labels,
+    linux: { cgroup_parent: '/a', security_context: { namespace_options: { pid: 1 } } },
+  };
+  t.match(ofPod, {
+    processStatus: 'running',
+    netNamespaceClosed: false,
+    image: '',
+    snapshotKey: '',
+    snapshotter: '',
+    runtimeType: 'io.containerd.runc.v2',
+    cniResult: { Interfaces: { eth0: { IPConfigs: [{ IP: '10.1.0.7' }, { IP: 'fd00::7' }] } }, DNS: [{}], Routes: [] },
+    sandboxMetadata: { ID: pod, NetNSPath: ofPod.netNamespacePath, IP: told?.network?.ip ?? '-', AdditionalIPs: ['fd00::7'], RuntimeHandler: '', ProcessLabel: '' },
+  });
+  t.same(ofPod.config, config);
+  t.same(ofPod.runtimeOptions, {}, 'options at their defaults are left out');
+  const text = (await shim.cri.runtime.containerStatus({ containerId: container, verbose: true })).info.info ?? '';
+  t.match(text, `"memory_limit_in_bytes":${1n << 60n}`, 'whole, and a number');
+  t.match(JSON.parse(text), {
+    removing: false,
+    pid: Number,
+    runtimeType: 'io.containerd.runc.v2',
+    runtimeOptions: {},
+    config: { metadata: { name: 'app' }, log_path: 'app/0.log', labels, envs: [{ key: 'KEY', value: Buffer.from('v').toString('base64') }] },
+  });
+  await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
+  const stopped = JSON.parse((await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod, verbose: true })).info.info ?? '') as object;
+  t.match(stopped, { pid: 0, processStatus: 'deleted', netNamespaceClosed: true });
+});

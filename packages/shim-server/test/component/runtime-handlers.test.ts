@@ -1,20 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { test } from 'tap';
-import type { CriquetConfig } from '../../src/config/index.js';
 import { Shim } from './shim-harness.js';
-
-type Handlers = CriquetConfig['runtime']['handlers'];
-type Handler = Handlers[string];
-
-/** The configuration with more handlers, each as `runc` is but for what differs. */
-function withHandlers(more: Readonly<Record<string, Partial<Handler>>>): (config: CriquetConfig) => CriquetConfig {
-  return (config) => {
-    const { runc } = config.runtime.handlers;
-    if (runc === undefined) throw new Error('no runc');
-    const handlers: Handlers = { runc, ...Object.fromEntries(Object.entries(more).map(([name, settings]) => [name, { ...runc, ...settings }])) };
-    return { ...config, runtime: { ...config.runtime, handlers } };
-  };
-}
+import { withHandlers } from './with-handlers.js';
 
 test('X8 runtime handlers: features are those of the runtime binary and the kernel, the default stands under "" too', async (t) => {
   const shim = await Shim.start({

@@ -7,9 +7,7 @@ import { CgroupDriver, CriCallError, connectCri, ImageServiceService, RuntimeSer
 import { test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
-const UNSERVED = new Set(['checkpointContainer', 'checkpointPod', 'restorePod']);
-
-test('every call of CRI is served, or answers UNIMPLEMENTED with its name', async (t) => {
+test('every call of CRI is served', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
   const client = new Client(shim.config.listen, credentials.createInsecure());
@@ -28,8 +26,7 @@ test('every call of CRI is served, or answers UNIMPLEMENTED with its name', asyn
           .resume();
       } else client.makeUnaryRequest(method.path, noBytes, (bytes: Buffer) => bytes, {}, (reason) => resolve(reason));
     });
-    if (!UNSERVED.has(key)) t.not(error?.code, status.UNIMPLEMENTED, name);
-    else t.match(error, { code: status.UNIMPLEMENTED, details: new RegExp(`\\b${name}\\b`) }, name);
+    t.not(error?.code, status.UNIMPLEMENTED, name);
   }
 });
 
@@ -46,12 +43,12 @@ test('Version, RuntimeConfig and Status say what the kubelet insists on', async 
   t.match(await runtime.version({ version: 'whatever' }), { version: '0.1.0', runtimeName: 'criquet', runtimeVersion: /^\d/, runtimeApiVersion: 'v1' });
   t.match(await runtime.runtimeConfig({}), { linux: { cgroupDriver: 0 } }, 'SYSTEMD');
   const { status: now, info } = await runtime.status({});
-  t.same(now?.conditions.map(({ type, status: ready }) => [type, ready]), [['RuntimeReady', true], ['NetworkReady', true]]);
+  t.same(now?.conditions.map(({ type, status: ready }) => [type, ready]), [['RuntimeReady', true], ['NetworkReady', true], ['CheckpointReady', true]]);
 
   t.same(info, {});
   const verbose = (await runtime.status({ verbose: true })).info;
   t.match(JSON.parse(verbose.config ?? 'null'), { listen: shim.config.listen });
-  for (const text of Object.values(verbose)) t.type(JSON.parse(text), 'object');
+  for (const text of Object.values(verbose)) t.doesNotThrow(() => JSON.parse(text), text);
 });
 
 test('RuntimeConfig: the cgroup driver is cgroupfs by default', async (t) => {

@@ -7,6 +7,7 @@ import { connectContainerd, type Containerd } from '@criquet/runtime-containerd'
 import { FakeContainerd, fakeImage, type FakeImage, type FakeProgram } from '@criquet/runtime-containerd/testing';
 import { pino } from 'pino';
 import { defaultConfig, type CriquetConfig } from '../../src/config/index.js';
+import type { CriuProbe } from '../../src/checkpoint/criu-probe.js';
 import type { Replacements } from '../../src/composition-root.js';
 import { startShimServer, type ShimServer } from '../../src/start-shim-server.js';
 import { unmount } from '../../src/runtime/mount.js';
@@ -88,7 +89,7 @@ export class Shim {
     readonly containerd: FakeContainerd,
     public config: CriquetConfig,
     plugins: Readonly<Record<string, FakePlugin>>,
-    private readonly node: Pick<Replacements, 'nodeFacts' | 'nodeRoots' | 'xattrs'>,
+    private readonly node: Pick<Replacements, 'nodeFacts' | 'nodeRoots' | 'xattrs' | 'criuProbe'>,
   ) {
     this.plugins = new FakePluginRunner(plugins);
     this.image = fakeImage({ config: { Cmd: ['/app'], Env: ['PATH=/bin', 'FROM=image'] }, files: { 'etc/passwd': PASSWD, 'etc/group': GROUP } });
@@ -102,7 +103,7 @@ export class Shim {
       /** Default true: a network configuration is there. */
       readonly network?: boolean;
       /** What differs from the machine the test runs on. */
-      readonly node?: Pick<Replacements, 'nodeFacts' | 'nodeRoots' | 'xattrs'>;
+      readonly node?: Pick<Replacements, 'nodeFacts' | 'nodeRoots' | 'xattrs' | 'criuProbe'>;
       /** Changes the fake before the daemon starts. */
       readonly prepare?: (containerd: FakeContainerd) => void;
     } = {},
@@ -124,7 +125,12 @@ export class Shim {
     if (options.network !== false) await shim.writeNetwork();
     containerd.addImage(NAMESPACE, IMAGE, shim.image);
     options.prepare?.(containerd);
-    await shim.serve();
+    try {
+      await shim.serve();
+    } catch (error) {
+      await shim.close();
+      throw error;
+    }
     return shim;
   }
 
@@ -143,7 +149,7 @@ export class Shim {
     return startShimServer({
       config,
       logger: pino({ level: 'trace' }, { write }),
-      replacements: { netns, pluginRunner: plugins, failpoints, ...this.node },
+      replacements: { netns, pluginRunner: plugins, failpoints, criuProbe: usableCriu, ...this.node },
     });
   }
 
@@ -278,7 +284,11 @@ export class Shim {
     const state = this.containerd.state(NAMESPACE);
     const { stateDir, rootDir, cni } = this.config;
     const files = await Promise.all(
-      [join(stateDir, 'sandboxes'), join(stateDir, 'io'), join(stateDir, 'lookup'), join(stateDir, 'image-volumes'), join(rootDir, 'sandboxes'), join(rootDir, 'volumes'), join(cni.cacheDir, 'results')].map(
+      [
+        ...['sandboxes', 'io', 'lookup', 'image-volumes'].map((name) => join(stateDir, name)),
+        ...['sandboxes', 'volumes', 'checkpoints'].map((name) => join(rootDir, name)),
+        join(cni.cacheDir, 'results'),
+      ].map(
         async (path) => (await readdir(path).catch((): string[] => [])).map((name) => `file ${path.slice(this.dir.length)}/${name}`),
       ),
     );
@@ -287,7 +297,7 @@ export class Shim {
       ...[...state.containers.keys()].map((id) => `record ${id}`),
       ...[...state.tasks.keys()].map((id) => `task ${id}`),
       ...[...state.leases.keys()].map((id) => `lease ${id}`),
-      ...[...state.snapshotsOf('overlayfs')].filter(([key]) => /^[0-9a-f]{64}(?:-|$)/.test(key)).map(([key]) => `snapshot ${key}`),
+      ...[...state.snapshotsOf('overlayfs')].filter(([key]) => /^[0-9a-f]{64}(?:-|$)|^criquet-/.test(key)).map(([key]) => `snapshot ${key}`),
       ...[...this.netns.pins.keys()].map((path) => `netns ${path}`),
       ...(await this.mounts()).map((mount) => `mount ${mount}`),
       ...(count('DEL') < count('ADD') ? [`${count('ADD')} ADDs, ${count('DEL')} DELs`] : []),
@@ -295,6 +305,9 @@ export class Shim {
     ];
   }
 }
+
+/** No process is spawned for it in component tests. */
+const usableCriu: CriuProbe = () => Promise.resolve({ usable: true, path: '/fake/criu', version: '4.2' });
 
 async function made(...parts: [string, ...string[]]): Promise<string> {
   const path = join(...parts);

@@ -139,6 +139,6 @@ test('UpdatePodSandboxResources goes into the pod\'s configuration, also across 
   await shim.restart();
   const { info } = await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod, verbose: true });
   const { config: stored } = JSON.parse(info.info ?? '{}') as { config: { linux: unknown } };
-  t.match(stored.linux, { resources: { cpuShares: 8 }, overhead: { memoryLimitInBytes: 9 } });
+  t.match(stored.linux, { resources: { cpu_shares: 8 }, overhead: { memory_limit_in_bytes: 9 } });
   await t.rejects(shim.cri.runtime.updatePodSandboxResources({ podSandboxId: 'nope' }), { code: status.NOT_FOUND });
 });

@@ -23,13 +23,13 @@ const MEMORY = {
 async function v2(t: Test, files: Readonly<Record<string, string>> = V2_FILES): Promise<CgroupFiles> {
   const root = t.testdir();
   await writeTree(root, Object.fromEntries(Object.entries(files).map(([name, text]) => [`pods/c1/${name}`, text])));
-  return CgroupFiles.of('/pods/c1', { cgroup: 'v2', cgroupDriver: 'cgroupfs' }, root);
+  return CgroupFiles.of('/pods/c1', { cgroup: 'v2' }, root);
 }
 
 async function v1(t: Test, change: Readonly<Record<string, string>> = {}): Promise<CgroupFiles> {
   const root = t.testdir();
   await writeTree(root, { ...v1Files('/pods/c1'), ...change });
-  return CgroupFiles.of('/pods/c1', { cgroup: 'v1', cgroupDriver: 'cgroupfs' }, root);
+  return CgroupFiles.of('/pods/c1', { cgroup: 'v1' }, root);
 }
 
 test('cgroup v2', async (t) => {
@@ -85,7 +85,7 @@ test('unlimited is absent, in the words of either version', async (t) => {
 
 test('what is not there is absent', async (t) => {
   for (const version of ['v1', 'v2'] as const) {
-    const files = CgroupFiles.of('/gone', { cgroup: version, cgroupDriver: 'cgroupfs' }, t.testdir());
+    const files = CgroupFiles.of('/gone', { cgroup: version }, t.testdir());
     t.equal(await readCpuTime(files), undefined);
     t.equal(await readMemory(files), undefined);
     t.equal(await readSwap(files), undefined);
@@ -115,7 +115,7 @@ test('processes of nested cgroups count, also where a container is a machine of 
 });
 
 test('a systemd slice is the parent of its scopes', (t) => {
-  const files = CgroupFiles.of('kubepods-pod1.slice:cri-containerd:c1', { cgroup: 'v2', cgroupDriver: 'systemd' }, '/cg');
+  const files = CgroupFiles.of('kubepods-pod1.slice:cri-containerd:c1', { cgroup: 'v2' }, '/cg');
   t.equal(files.directory(''), '/cg/kubepods.slice/kubepods-pod1.slice/cri-containerd-c1.scope');
   t.equal(files.parent.directory(''), '/cg/kubepods.slice/kubepods-pod1.slice');
   t.end();

@@ -17,7 +17,7 @@ export class CgroupFiles {
   ) {}
 
   /** The cgroup that an OCI `linux.cgroupsPath` names. */
-  static of(cgroupsPath: string, node: Pick<NodeFacts, 'cgroup' | 'cgroupDriver'>, root: string): CgroupFiles {
+  static of(cgroupsPath: string, node: Pick<NodeFacts, 'cgroup'>, root: string): CgroupFiles {
     return new CgroupFiles(node.cgroup, (controller) => cgroupDirectory(cgroupsPath, node, controller, root));
   }
 

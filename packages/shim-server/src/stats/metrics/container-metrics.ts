@@ -26,8 +26,8 @@ const READ_AT_ONCE = 8;
 
 /** What belongs to the node, read once for all containers of a call. */
 export interface NodeFigures {
-  /** Where the containers' own layers are. */
-  readonly fileSystem: FileSystem | undefined;
+  /** The file system that holds the layers of a snapshotter. */
+  readonly fileSystem: (snapshotter: string) => Promise<FileSystem | undefined>;
   readonly deviceNames: BlockDeviceNames;
 }
 
@@ -48,7 +48,7 @@ export class ContainerMetricsReader {
     if (container.phase !== 'running') return undefined;
     const list = new MetricList({
       container: container.config.metadata?.name ?? '',
-      id: cgroupDirectory(container.cgroupsPath, { ...this.node, cgroup: 'v2' }, '', ''),
+      id: cgroupDirectory(container.cgroupsPath, { cgroup: 'v2' }, '', ''),
       image: container.config.image?.userSpecifiedImage || container.config.image?.image || '',
       name: container.id,
       namespace: sandbox.config.metadata?.namespace ?? '',
@@ -101,9 +101,10 @@ export class ContainerMetricsReader {
     list.add('container_ulimits_soft', openLimit, ['max_open_files']);
   }
 
-  private async addFileSystem(list: MetricList, container: ContainerRecord, { fileSystem }: NodeFigures): Promise<void> {
+  private async addFileSystem(list: MetricList, container: ContainerRecord, figures: NodeFigures): Promise<void> {
+    const fileSystem = await figures.fileSystem(container.snapshotter);
     if (fileSystem === undefined) return;
-    const layer = await this.layers.of(container.id, false);
+    const layer = await this.layers.of(container, false);
     const device = [fileSystem.device];
     list.add('container_fs_usage_bytes', layer?.usedBytes?.value, device, layer?.timestamp);
     list.add('container_fs_limit_bytes', fileSystem.size, device);

@@ -7,7 +7,7 @@ import { PodUsage } from '../pod-usage.js';
 import { WritableLayers } from '../writable-layers.js';
 import { BlockDeviceNames } from './block-device-names.js';
 import { ContainerMetricsReader, type NodeFigures } from './container-metrics.js';
-import { readFileSystem } from './file-system.js';
+import { readFileSystem, type FileSystem } from './file-system.js';
 import { MetricList } from './metric-list.js';
 
 /** The metrics of ready pods and of what runs in them. What cannot be read is left out. */
@@ -24,11 +24,21 @@ export class PodMetrics {
 
   async list(): Promise<PodSandboxMetrics[]> {
     const figures: NodeFigures = {
-      fileSystem: await readFileSystem(this.layers.mountpoint, this.roots.proc),
+      fileSystem: this.fileSystems(),
       deviceNames: new BlockDeviceNames(this.roots.sys),
     };
     const ready = this.sandboxes.all().filter(({ phase }) => phase === 'ready');
     return Promise.all(ready.map((sandbox) => this.of(sandbox, figures)));
+  }
+
+  /** Each looked at once. */
+  private fileSystems(): NodeFigures['fileSystem'] {
+    const found = new Map<string, Promise<FileSystem | undefined>>();
+    return (snapshotter) => {
+      const known = found.get(snapshotter) ?? readFileSystem(this.layers.mountpoint(snapshotter), this.roots.proc);
+      found.set(snapshotter, known);
+      return known;
+    };
   }
 
   private async of(sandbox: SandboxRecord, figures: NodeFigures): Promise<PodSandboxMetrics> {
