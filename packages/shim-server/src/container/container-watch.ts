@@ -76,7 +76,9 @@ export class ContainerWatch {
     if (container === undefined) return;
     const oomKilled = await this.oomKills.happened(container);
     await this.io.drain(containerId, DRAIN_MS);
-    const recorded: ContainerExit = { ...explain(exit, oomKilled), finishedAt: exit.exitedAt };
+    // The start is timed when containerd has answered; what ended before that did not end before it started.
+    const finishedAt = exit.exitedAt > container.startedAt ? exit.exitedAt : container.startedAt;
+    const recorded: ContainerExit = { ...explain(exit, oomKilled), finishedAt };
     const exited = (record: ContainerRecord) => ({ ...record, phase: 'exited' as const, pid: 0, exit: recorded });
     // A record that somebody else removed from containerd is shown as exited and can be removed all the same.
     await this.persistently(containerId, 'record the exit', () => this.containers.update(containerId, exited).catch(ignoreNotFound));

@@ -70,7 +70,9 @@ export class OomKills {
 
   /** The slice of the container's pod; undefined where cgroups stay until the runtime removes them, or the slice is other programs' too. */
   private slice(container: ContainerRecord): string | undefined {
-    if (this.node.cgroup !== 'v2' || this.node.cgroupDriver !== 'systemd' || container.cgroupsPath.startsWith('system.slice:')) return undefined;
+    const { cgroupsPath } = container;
+    // The path's form tells the driver.
+    if (this.node.cgroup !== 'v2' || !cgroupsPath.includes(':') || cgroupsPath.startsWith('system.slice:')) return undefined;
     return dirname(this.directory(container));
   }
 

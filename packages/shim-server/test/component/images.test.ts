@@ -74,6 +74,12 @@ test('names without a registry or a tag are completed as everybody does', async 
   t.equal((await status_(shim, 'docker.io/busybox'))?.id, image.id);
 });
 
+test('the user of an image by name', async (t) => {
+  const { shim, image } = await withPullable(t, { image: fake('app', { User: 'app:staff' }) });
+  await shim.cri.image.pullImage({ image: { image: REFERENCE } });
+  t.match(await status_(shim, REFERENCE), { uid: undefined, username: /^app$/, spec: { image: image.id } });
+});
+
 test('a pull by digest has no tag', async (t) => {
   const image = fake('app');
   const { shim } = await withPullable(t, { image }, DIGEST(image));

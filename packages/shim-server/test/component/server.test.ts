@@ -3,7 +3,7 @@ import { access, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client, credentials, status } from '@grpc/grpc-js';
-import { CriCallError, connectCri, ImageServiceService, RuntimeServiceService } from '@criquet/cri-api';
+import { CgroupDriver, CriCallError, connectCri, ImageServiceService, RuntimeServiceService } from '@criquet/cri-api';
 import { test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
@@ -47,7 +47,14 @@ test('Version, RuntimeConfig and Status say what the kubelet insists on', async 
 
   t.same(info, {});
   const verbose = (await runtime.status({ verbose: true })).info;
+  t.match(JSON.parse(verbose.config ?? 'null'), { listen: shim.config.listen });
   for (const text of Object.values(verbose)) t.doesNotThrow(() => JSON.parse(text), text);
+});
+
+test('RuntimeConfig: the cgroup driver is cgroupfs by default', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  t.match(await shim.cri.runtime.runtimeConfig({}), { linux: { cgroupDriver: CgroupDriver.CGROUPFS } });
 });
 
 test('a handler is echoed, and its tasks are made with its options', async (t) => {

@@ -20,8 +20,8 @@ test('ContainerStats of a running container, and of one that does not run', asyn
   await runtime.startContainer({ containerId });
   const { stats } = await runtime.containerStats({ containerId: containerId.slice(0, 12) });
   t.match(stats, {
-    attributes: { id: containerId, labels: { a: 'b' }, annotations: { c: 'd' } },
-    cpu: { usageCoreNanoSeconds: { value: 5_000_000_000n }, usageNanoCores: undefined, psi: { Some: { Total: 1_000_000n, Avg10: 1.5 }, Full: { Total: 10_000n } } },
+    attributes: { id: containerId, metadata: { name: 'app', attempt: 0 }, labels: { a: 'b' }, annotations: { c: 'd' } },
+    cpu: { usageCoreNanoSeconds: { value: 5_000_000_000n }, usageNanoCores: undefined, psi: { Some: { Total: 1_000_000n, Avg10: 1.5, Avg60: 0.25, Avg300: 0.05 }, Full: { Total: 10_000n } } },
     memory: {
       workingSetBytes: { value: 80_000_000n }, availableBytes: { value: 120_000_000n }, usageBytes: { value: 100_000_000n },
       rssBytes: { value: 60_000_000n }, pageFaults: { value: 900n }, majorPageFaults: { value: 9n }, psi: { Some: { Total: 2_000_000n } },
@@ -112,14 +112,14 @@ test('a containerd that does not measure layers holds a list up for two seconds 
 test('PodSandboxStats: the members together, the network, the processes and the containers', async (t) => {
   const node = await FixtureNode.start(t);
   const { runtime } = node.shim.cri;
-  const pod = await node.shim.runPod();
+  const pod = await node.shim.runPod({ annotations: { note: 'x' } });
   const first = await node.shim.startContainer(pod);
   const second = await node.shim.createContainer(pod, { metadata: { name: 'second', attempt: 0 } });
   for (const id of [pod, first, second]) await node.cgroup(`${NAMESPACE}/${id}`);
   await node.network(pod);
   const { stats } = await runtime.podSandboxStats({ podSandboxId: pod });
   t.match(stats, {
-    attributes: { id: pod, metadata: { name: 'pod', uid: 'uid-1' }, labels: { 'io.kubernetes.pod.name': 'pod' } },
+    attributes: { id: pod, metadata: { name: 'pod', uid: 'uid-1' }, labels: { 'io.kubernetes.pod.name': 'pod' }, annotations: { note: 'x' } },
     linux: {
       cpu: { usageCoreNanoSeconds: { value: 10_000_000_000n } },
       memory: { usageBytes: { value: 200_000_000n }, workingSetBytes: { value: 160_000_000n } },
@@ -131,6 +131,10 @@ test('PodSandboxStats: the members together, the network, the processes and the 
     },
     windows: undefined,
   });
+  const now = BigInt(Date.now()) * 1_000_000n;
+  for (const part of [stats?.linux?.cpu, stats?.linux?.memory, stats?.linux?.network, stats?.linux?.process]) {
+    t.ok(part !== undefined && now - part.timestamp < 10_000_000_000n);
+  }
   t.match(stats?.linux?.containers, [{ attributes: { id: first } }, { attributes: { id: second }, cpu: undefined }]);
   await t.rejects(runtime.podSandboxStats({ podSandboxId: 'nope' }), { code: status.NOT_FOUND });
 });
@@ -194,6 +198,10 @@ test('the other Stream calls give what the lists give, in messages of about a me
   const pods = [];
   for await (const reply of runtime.streamPodSandboxes({})) pods.push(...reply.podSandboxes);
   t.same(pods, (await runtime.listPodSandbox({})).items);
+  const other = await shim.runPod({ metadata: { name: 'other', namespace: 'ns', uid: 'uid-2', attempt: 0 } });
+  const filtered = [];
+  for await (const reply of runtime.streamPodSandboxes({ filter: { id: other } })) filtered.push(...reply.podSandboxes.map(({ id }) => id));
+  t.same(filtered, [other]);
   const images = [];
   for await (const reply of image.streamImages({})) images.push(...reply.images);
   t.same(images, (await image.listImages({})).images);

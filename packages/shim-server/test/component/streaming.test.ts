@@ -135,6 +135,33 @@ for (const protocol of ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'channel.k8s.i
   });
 }
 
+test('Exec runs the command that was asked for', async (t) => {
+  const shim = await started(t);
+  const containerId = await running(shim, async (process) => {
+    await process.stdout(process.args.join(' '));
+    process.exit(0);
+  });
+  const client = await SpdyClient.connect(await exec(shim, containerId, { cmd: ['ls', '-l', '/'] }), ['v4.channel.k8s.io']);
+  const { stdout } = await client.openTypes('error', 'stdout', 'stderr');
+  await client.closed;
+  t.equal(stdout.text, 'ls -l /');
+});
+
+test('Exec: a stream that was not asked for carries nothing', async (t) => {
+  const shim = await started(t);
+  const containerId = await running(shim, async (process) => {
+    await process.stdout('out');
+    await process.stderr('err');
+    process.exit(0);
+  });
+  for (const [asked, out, err] of [[{ stdout: true, stderr: false }, 'out', ''], [{ stdout: false, stderr: true }, '', 'err']] as const) {
+    const client = await SpdyClient.connect(await exec(shim, containerId, asked), ['v4.channel.k8s.io']);
+    const { stdout, stderr } = await client.openTypes('error', 'stdout', 'stderr');
+    await client.closed;
+    t.same([stdout.text, stderr.text], [out, err]);
+  }
+});
+
 test('a terminal: the first size is there when the command starts, later ones follow', async (t) => {
   const shim = await started(t);
   let seen: FakeProcess | undefined;

@@ -62,7 +62,7 @@ export async function openSpdyCommand({ transport, head, version, wanted, creati
     const missing = expected.filter((name) => !streams.has(name)).join(', ');
     throw new Error(first === 'late' ? `the client opened no stream for ${missing} in time` : 'the client went away');
   }
-  return new SpdyCommand(session, streams, version, gone.signal);
+  return new SpdyCommand(session, streams, expected, version, gone.signal);
 }
 
 function expectedStreams({ tty, stdin, stdout, stderr }: WantedStreams, version: number): StreamType[] {
@@ -80,19 +80,22 @@ class SpdyCommand implements CommandSession {
   constructor(
     private readonly session: SpdySession,
     private readonly byType: ReadonlyMap<StreamType, SpdyStream>,
+    expected: readonly StreamType[],
     private readonly version: number,
     readonly gone: AbortSignal,
   ) {
     const sizes = new TerminalSizes();
-    const resize = byType.get('resize');
+    // A stream that was not asked for may be opened, and carries nothing.
+    const asked = (type: StreamType): SpdyStream | undefined => (expected.includes(type) ? byType.get(type) : undefined);
+    const resize = asked('resize');
     if (resize === undefined) sizes.end();
     else {
       const decoder = new SizeDecoder(sizes);
       resize.on('data', (chunk: Buffer) => decoder.push(chunk)).once('end', () => sizes.end()).once('close', () => sizes.end());
     }
-    const [stdin, stdout, stderr] = [byType.get('stdin'), byType.get('stdout'), byType.get('stderr')];
+    const [stdin, stdout, stderr] = [asked('stdin'), asked('stdout'), asked('stderr')];
     // Nobody sends on these, but their end has to be read.
-    for (const stream of [byType.get('error'), stdout, stderr]) stream?.resume();
+    for (const [type, stream] of byType) if (type !== 'stdin' && type !== 'resize') stream.resume();
     this.streams = {
       sizes,
       ...(stdin === undefined ? {} : { stdin }),

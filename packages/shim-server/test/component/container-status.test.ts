@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { Signal } from '@criquet/cri-api';
+import { test } from 'tap';
+import { eventually, Shim } from './shim-harness.js';
+
+test('ContainerStatus of a container that has failed: everything about it', async (t) => {
+  const shim = await Shim.start({ node: { nodeFacts: { swapAccounting: true } } });
+  t.teardown(() => shim.close());
+  const { runtime } = shim.cri;
+  shim.run((process) => process.exit(3));
+  const before = BigInt(Date.now()) * 1_000_000n;
+  const pod = await shim.runPod();
+  const containerId = await shim.startContainer(pod, {
+    metadata: { name: 'app', attempt: 2 },
+    labels: { a: 'b' },
+    annotations: { c: 'd' },
+    stopSignal: Signal.SIGUSR1,
+    mounts: [{ hostPath: join(shim.dir, 'data'), containerPath: '/data', readonly: true }],
+    linux: { resources: { cpuShares: 512n, memoryLimitInBytes: 64_000_000n }, securityContext: { runAsUsername: 'app' } },
+  });
+  const ended = await eventually(async () => {
+    const { status } = await runtime.containerStatus({ containerId });
+    if (status?.state !== 2) throw new Error('not exited');
+    return status;
+  });
+  t.match(ended, {
+    id: containerId,
+    metadata: { name: 'app', attempt: 2 },
+    exitCode: 3,
+    reason: 'Error',
+    image: { image: 'registry.test/app:1' },
+    imageId: shim.image.id,
+    labels: { a: 'b' },
+    annotations: { c: 'd' },
+    mounts: [{ hostPath: join(shim.dir, 'data'), containerPath: '/data', readonly: true }],
+    logPath: join(shim.dir, 'logs/app/0.log'),
+    resources: { linux: { cpuShares: 512n, memoryLimitInBytes: 64_000_000n }, windows: undefined },
+    user: { linux: { uid: 1000n, gid: 1000n, supplementalGroups: [1000n, 2000n] } },
+    stopSignal: Signal.SIGUSR1,
+  });
+  t.match(ended.imageRef, /@sha256:/);
+  t.ok(before <= ended.createdAt && ended.createdAt <= ended.startedAt && ended.startedAt <= ended.finishedAt, 'nanoseconds, in order');
+});
+
+test('ContainerStatus of a container that could not be started: the reason and the message', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await shim.createContainer(await shim.runPod());
+  shim.containerd.control.fail('tasks.start', { details: 'exec: "/app": not found' });
+  await t.rejects(shim.cri.runtime.startContainer({ containerId }));
+  const { status } = await shim.cri.runtime.containerStatus({ containerId });
+  t.match(status, { state: 2, reason: 'StartError', message: /exec: "\/app": not found/ });
+  t.not(status?.exitCode, 0);
+});
