@@ -39,7 +39,7 @@ export async function writeFiles(side: Side): Promise<void> {
       linux: { resources: { memory_limit_in_bytes: 67108864, cpu_period: 100000, cpu_quota: 50000, cpu_shares: 512 }, security_context: { capabilities: { add_capabilities: ['NET_ADMIN'] } } },
     }),
     echo: container('echo', 'while read line; do echo "got $line"; done; exit 3', { stdin: true, stdin_once: true }),
-    web: container('web', 'mkdir /tmp/w; echo -n the page >/tmp/w/index.html; exec httpd -f -p 127.0.0.1:80 -h /tmp/w'),
+    web: container('web', 'mkdir /tmp/www; echo -n the page >/tmp/www/index.html; exec httpd -f -p 127.0.0.1:80 -h /tmp/www'),
   };
   for (const [name, content] of Object.entries(files)) await writeFile(file(side, name), JSON.stringify(content));
   for (const name of ['pod', 'other-pod']) await mkdir(join(side.node.directory, 'logs', name), { recursive: true });

@@ -75,7 +75,7 @@ await onEachEngine(
 
     await t.test('its network: address, a privileged port, sysctls, and what belongs to its root', async (t) => {
       const ip = await pod.ip();
-      await pod.start({ ...inUserns({}, { securityContext: { runAsUser: { value: 1000n } } }), command: ['sh', '-c', 'mkdir -p /tmp/w; echo -n page >/tmp/w/index.html; exec httpd -f -p 80 -h /tmp/w'] });
+      await pod.start({ ...inUserns({}, { securityContext: { runAsUser: { value: 1000n } } }), command: ['sh', '-c', 'mkdir -p /tmp/www; echo -n page >/tmp/www/index.html; exec httpd -f -p 80 -h /tmp/www'] });
       t.equal(await eventually(() => page(ip)), 'page', 'a process without privileges on port 80');
       t.match((await main.exec(['ip', 'addr'])).stdout, new RegExp(`lo:.*UP[^]*inet ${ip.replaceAll('.', '\\.')}/`));
       const sysctls = await main.exec(['cat', '/proc/sys/net/core/somaxconn', '/proc/sys/net/ipv4/ip_unprivileged_port_start', '/proc/sys/net/ipv4/ping_group_range']);

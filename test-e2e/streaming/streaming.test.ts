@@ -7,7 +7,7 @@ import { onEachEngine } from '../harness/on-each-engine.js';
 import { TestPod } from '../harness/pods.js';
 
 /** An HTTP server on one address, whose page is the port. */
-const PAGE = (port: number, address: string) => `mkdir -p /tmp/w; echo -n page ${port} >/tmp/w/index.html; exec httpd -f -p ${address}:${port} -h /tmp/w`;
+const PAGE = (port: number, address: string) => `mkdir -p /tmp/www; echo -n page ${port} >/tmp/www/index.html; exec httpd -f -p ${address}:${port} -h /tmp/www`;
 
 await onEachEngine('exec, attach and port-forward by crictl', async (t, node) => {
   const client = await Crictl.of(node);

@@ -65,7 +65,7 @@ await onEachEngine(
     }
 
     await t.test('port-forward: a connection that nobody reads holds up no other of its session; S3: an early answer', async (t) => {
-      await pod.start({ command: ['sh', '-c', 'mkdir -p /tmp/w; echo -n the page >/tmp/w/index.html; exec httpd -f -p 127.0.0.1:7001 -h /tmp/w'] });
+      await pod.start({ command: ['sh', '-c', 'mkdir -p /tmp/www; echo -n the page >/tmp/www/index.html; exec httpd -f -p 127.0.0.1:7001 -h /tmp/www'] });
       await pod.start({ command: ['nc', '-ll', '-p', '7002', '-e', 'sleep', '3600'] });
       await pod.start({ command: ['nc', '-ll', '-p', '7003', '-e', 'sh', '-c', 'read line; echo "answer to $line"; sleep 1'] });
       const [page, stuck, early] = [await freePort(), await freePort(), await freePort()];

@@ -1,5 +1,5 @@
 import type { CreateContainerRequest, CreateContainerResponse, ContainerConfig } from '@criquet/cri-api';
-import { encodeSpec, type Containerd, type ImageConfig, type RuntimeSpec, type SpecProcess } from '@criquet/runtime-containerd';
+import { encodeSpec, type Containerd, type RuntimeSpec } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
@@ -9,37 +9,27 @@ import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
-import { resolveLogPath } from '../logging/index.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
-import { ContainerSpecs } from './container-specs.js';
-import { unixNanos } from '../state/clock.js';
+import { podUserNamespace, userRequest } from '../spec/index.js';
 import { configDigest } from '../state/config-digest.js';
-import { containerName, type ContainerRecord, type ContainerVolumes } from '../state/container-record.js';
+import { containerName, type ContainerRecord } from '../state/container-record.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
 import { newObjectId } from '../state/object-id.js';
-import { recordLabels } from '../state/record-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import { ContainerPlanner, processUser, type NewContainer } from './container-planner.js';
 import { ContainerRemover } from './container-remover.js';
 import { DeclaredVolumes } from './declared-volumes.js';
+import { ImageUsers } from './image-users.js';
 import { ImageVolumes } from './image-volumes.js';
 import { MountLabels } from './mount-labels.js';
-import { ImageUsers } from './image-users.js';
-import { stopSignalNumber } from './stop-signal.js';
 import { validateContainerConfig } from './validate-container-config.js';
-import { podUserNamespace, userRequest, type ResolvedUser } from '../spec/index.js';
 import { snapshotLabels } from '../userns/snapshot-labels.js';
-
-/** What is known when nothing is wrong with a configuration. */
-interface CheckedConfig extends Required<ContainerVolumes> {
-  /** The spec for a user; without one, for root. */
-  readonly specFor: (user: ResolvedUser | undefined) => RuntimeSpec;
-}
 
 /** CRI CreateContainer: the record, the container's own layer over its image, and the runtime spec. */
 @scoped(Lifecycle.ContainerScoped)
@@ -56,7 +46,7 @@ export class CreateContainer {
     @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
-    @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
+    @inject(ContainerPlanner) private readonly planner: ContainerPlanner,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(MountLabels) private readonly mountLabels: MountLabels,
@@ -130,27 +120,18 @@ export class CreateContainer {
     const { snapshotter } = handler;
     const restore = source ?? (await this.checkpoint(config, sandbox, steps));
     const image = restore?.image ?? this.requireImage(config);
+    const wanted: NewContainer = { id, name, configDigest: digest, config, sandbox, handler, image, restored: restore !== undefined };
     const wantedUser = userRequest(config, image.config.config ?? {});
-    const checked = await steps.do('check the configuration', () => this.check(id, sandbox, config, image, snapshotter));
+    const checked = await steps.do('check the configuration', () => this.planner.check(wanted));
     const { specFor, imageVolumes, declaredVolumes } = checked;
     // One that is restored is not created before everything of the checkpoint is there.
     const known = restore === undefined ? this.users.known(image.chainId, wantedUser) : undefined;
-    const { record, spec } = await steps.do('plan', () => {
-      const planned = this.plan(id, sandbox, config, image, snapshotter, name, digest, checked, known);
-      return restore === undefined ? planned : { ...planned, record: { ...planned.record, restored: true } };
-    });
+    const { record, frame, spec } = await steps.do('plan', () => this.planner.plan(wanted, checked, known));
     const label = record.mountLabel;
     try {
       await steps.do('write the record', async () => {
         rollback.add('remove the record', () => this.containers.remove(id));
-        await this.containers.insert(record, {
-          labels: { ...recordLabels('container', config.labels), ...this.imageVolumes.recordLabels(imageVolumes) },
-          image: image.name,
-          runtime: handler.runtime,
-          spec: encodeSpec(spec),
-          snapshotter,
-          snapshotKey: id,
-        });
+        await this.containers.insert(record, frame);
         this.readySandbox(sandbox.id);
       });
       await steps.do('mount the image volumes', async () => {
@@ -192,63 +173,6 @@ export class CreateContainer {
     }
   }
 
-  /** Everything that can be wrong with the configuration; makes nothing but missing mount sources. */
-  private async check(
-    id: string,
-    sandbox: SandboxRecord,
-    config: ContainerConfig,
-    image: IndexedImage,
-    snapshotter: string,
-  ): Promise<CheckedConfig> {
-    const imageVolumes = this.imageVolumes.plan(id, config.mounts, snapshotter);
-    const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
-    const specFor = await this.specs.prepare(id, sandbox, config, {
-      image,
-      imageVolumes: this.imageVolumes.hostPaths(id, imageVolumes),
-      volumes: this.declaredVolumes.hostPaths(id, declaredVolumes),
-    });
-    return { specFor, imageVolumes, declaredVolumes };
-  }
-
-  private plan(
-    id: string,
-    sandbox: SandboxRecord,
-    config: ContainerConfig,
-    image: IndexedImage,
-    snapshotter: string,
-    name: string,
-    digest: string,
-    { specFor, imageVolumes, declaredVolumes }: CheckedConfig,
-    user: ResolvedUser | undefined,
-  ): { record: ContainerRecord; spec: RuntimeSpec } {
-    const spec = specFor(user);
-    this.mountLabels.check(config, spec);
-    const mountLabel = spec.linux?.mountLabel;
-    const record: ContainerRecord = {
-      id,
-      sandboxId: sandbox.id,
-      name,
-      config,
-      configDigest: digest,
-      phase: 'creating',
-      imageId: image.id,
-      imageRef: image.repoDigests[0] ?? image.id,
-      logPath: resolveLogPath(sandbox.config.logDirectory, config.logPath),
-      stopSignal: stopSignalNumber(config.stopSignal, imageStopSignal(image.config)),
-      snapshotter,
-      cgroupsPath: spec.linux?.cgroupsPath ?? '',
-      // Recovery takes a record with a user and a snapshot for created, so it has none while more than the snapshot is to be made.
-      ...(user === undefined || declaredVolumes.length > 0 ? {} : processUser(spec.process)),
-      ...(imageVolumes.length === 0 ? {} : { imageVolumes }),
-      ...(declaredVolumes.length === 0 ? {} : { declaredVolumes }),
-      ...(mountLabel === undefined ? {} : { mountLabel }),
-      pid: 0,
-      createdAt: unixNanos(),
-      startedAt: 0n,
-    };
-    return { record, spec };
-  }
-
   /** The checkpoint that is given in the place of an image. */
   private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps): Promise<RestoreSource | undefined> {
     const image = config.image?.image ?? '';
@@ -270,15 +194,4 @@ export class CreateContainer {
 /** The user namespace of a pod that has its own: its pause process is in it. */
 function usernsOf({ config, pid }: SandboxRecord): string | undefined {
   return podUserNamespace(config) === undefined ? undefined : `/proc/${pid}/ns/user`;
-}
-
-/** Who the process runs as; a device may have added groups to those of the user. */
-function processUser(process: SpecProcess | undefined): Pick<ContainerRecord, 'user'> {
-  if (process === undefined) return {};
-  const { uid, gid, additionalGids = [] } = process.user;
-  return { user: { uid, gid, additionalGids } };
-}
-
-function imageStopSignal(image: ImageConfig): string | undefined {
-  return image.config?.StopSignal;
 }

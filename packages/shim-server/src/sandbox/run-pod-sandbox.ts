@@ -1,60 +1,29 @@
 import type { RunPodSandboxRequest, RunPodSandboxResponse } from '@criquet/cri-api';
-import type { NetnsProvider, NetnsUserns, NetworkConfigList } from '@criquet/network-cni';
-import { encodeSpec, type Containerd, type ContainerdReport, type Mount } from '@criquet/runtime-containerd';
+import type { NetnsProvider } from '@criquet/network-cni';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { alreadyExists, failedPrecondition } from '../errors.js';
+import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
-import { resolveAppArmor, type AppArmorProfiles } from '../apparmor/index.js';
-import { withContext } from '../runtime/mount-context.js';
-import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
-import {
-  buildSandboxSpec,
-  hasHostNetwork,
-  needsLevel,
-  passthroughAnnotations,
-  podUserNamespace,
-  resolveSeccomp,
-  type NodeFacts,
-  type PodUserNamespace,
-} from '../spec/index.js';
-import { unixNanos } from '../state/clock.js';
+import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
+import { needsLevel, type NodeFacts } from '../spec/index.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
-import type { Layout } from '../state/layout.js';
 import { newObjectId } from '../state/object-id.js';
-import { recordLabels } from '../state/record-labels.js';
-import type { RecordFrame } from '../state/record-store.js';
-import { sandboxName, type SandboxRecord } from '../state/sandbox-record.js';
+import { sandboxName } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token, type Sandboxes } from '../tokens.js';
-import { usernsObstacle } from '../userns/userns-support.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
+import { SandboxPlanner, type SandboxMarks, type SandboxPlan } from './sandbox-planner.js';
 import { SandboxRootfs } from './sandbox-rootfs.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
 import { SelinuxLevels } from './selinux-levels.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
-
-/** What another call than RunPodSandbox wants in the record: whom the sandbox is for, and that it is not done yet. */
-type SandboxMarks = Partial<Pick<SandboxRecord, 'configDigest' | 'restoring'>>;
-
-/** What is known before anything is made. */
-interface Plan {
-  readonly record: SandboxRecord;
-  readonly frame: RecordFrame;
-  readonly handler: RuntimeHandler;
-  /** Empty for a pod on the host's network. */
-  readonly networks: readonly NetworkConfigList[];
-  readonly rootfs: () => Promise<Mount[]>;
-  /** The one that is to own the network namespace. */
-  readonly userns: NetnsUserns | undefined;
-}
 
 /** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
 @scoped(Lifecycle.ContainerScoped)
@@ -63,15 +32,12 @@ export class RunPodSandbox {
 
   constructor(
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
-    @inject(Token.Layout) private readonly layout: Layout,
-    @inject(Token.Containerd) private readonly containerd: Containerd,
-    @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
-    @inject(Token.AppArmorProfiles) private readonly apparmor: AppArmorProfiles,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(PodNetwork) private readonly network: PodNetwork,
+    @inject(SandboxPlanner) private readonly planner: SandboxPlanner,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
@@ -129,7 +95,7 @@ export class RunPodSandbox {
     const selinuxOptions = request.config?.linux?.securityContext?.selinuxOptions;
     const selinuxLevel = needsLevel(selinuxOptions, this.node) ? this.levels.reserve() : undefined;
     try {
-      const plan = await steps.do('plan', () => this.plan(id, request, name, marks, selinuxLevel));
+      const plan = await steps.do('plan', () => this.planner.plan({ id, name, request, marks, selinuxLevel }));
       return await this.carryOut(id, plan, steps, sandboxLog);
     } finally {
       // Either the record has it now, or nobody.
@@ -137,7 +103,7 @@ export class RunPodSandbox {
     }
   }
 
-  private async carryOut(id: string, plan: Plan, steps: Steps, log: Logger): Promise<string> {
+  private async carryOut(id: string, plan: SandboxPlan, steps: Steps, log: Logger): Promise<string> {
     const rollback = new Rollback(log);
     const { config } = plan.record;
     try {
@@ -182,7 +148,7 @@ export class RunPodSandbox {
     }
   }
 
-  private async startPause(id: string, plan: Plan, steps: Steps, rollback: Rollback): Promise<number> {
+  private async startPause(id: string, plan: SandboxPlan, steps: Steps, rollback: Rollback): Promise<number> {
     const pid = await steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
@@ -193,81 +159,4 @@ export class RunPodSandbox {
     await steps.do('start the pause process', () => this.pauseTask.start(id));
     return pid;
   }
-
-  private async plan(
-    id: string,
-    request: RunPodSandboxRequest,
-    name: string,
-    marks: SandboxMarks,
-    selinuxLevel: string | undefined,
-  ): Promise<Plan> {
-    const { config } = validateSandboxConfig(request.config);
-    const handler = this.handlers.require(request.runtimeHandler);
-    const hostNetwork = hasHostNetwork(config);
-    const networks = hostNetwork ? [] : this.network.networks(handler);
-    const netnsPath = hostNetwork ? '' : this.layout.netns(id);
-    const userns = podUserNamespace(config);
-    const obstacle = userns === undefined ? undefined : usernsObstacle(handler, this.report);
-    if (obstacle !== undefined) throw failedPrecondition(`config.linux.security_context.namespace_options.userns_options: ${obstacle}`);
-    const usernsPath = userns === undefined || hostNetwork ? undefined : this.layout.userns(id);
-    const rootfs = await this.rootfs.plan(id, handler.snapshotter, userns);
-    const seccomp = await resolveSeccomp({
-      securityContext: config.linux?.securityContext,
-      node: this.node,
-    });
-    const apparmorProfile = await resolveAppArmor(config.linux?.securityContext, this.apparmor);
-    const spec = buildSandboxSpec({
-      id,
-      config,
-      netnsPath: hostNetwork ? undefined : netnsPath,
-      usernsPath,
-      node: { ...this.node, cgroupDriver: handler.cgroupDriver },
-      files: { shm: this.files.paths(id, config).shm },
-      namespace: this.containerd.namespace,
-      seccomp,
-      selinuxLevel,
-      apparmorProfile,
-      passthroughAnnotations: passthroughAnnotations(config.annotations, handler.podAnnotations),
-      ...(rootfs.imageConfig === undefined ? {} : { imageConfig: rootfs.imageConfig, imageName: rootfs.image }),
-    });
-    const record: SandboxRecord = {
-      id,
-      name,
-      config,
-      configDigest: '',
-      runtimeHandler: request.runtimeHandler,
-      handler: handler.name,
-      snapshotter: rootfs.snapshotter,
-      cgroupsPath: spec.linux?.cgroupsPath ?? '',
-      phase: 'creating',
-      netnsPath,
-      ...(usernsPath === undefined ? {} : { usernsPath }),
-      networkAttached: networks.length > 0,
-      ips: [],
-      ...(selinuxLevel === undefined ? {} : { selinuxLevel }),
-      pid: 0,
-      createdAt: unixNanos(),
-      ...marks,
-    };
-    if (!hostNetwork) this.network.validate(record);
-    return {
-      userns: userns === undefined || usernsPath === undefined ? undefined : pinnedUserns(usernsPath, userns),
-      handler,
-      networks,
-      rootfs: async () => withContext(await rootfs.mounts(), spec.linux?.mountLabel),
-      frame: {
-        labels: recordLabels('sandbox', config.labels),
-        image: rootfs.image,
-        runtime: handler.runtime,
-        spec: encodeSpec(spec),
-        snapshotter: rootfs.snapshotter,
-        snapshotKey: rootfs.snapshotKey,
-      },
-      record,
-    };
-  }
-}
-
-function pinnedUserns(path: string, { uids, gids }: PodUserNamespace): NetnsUserns {
-  return { path, uids: [{ containerId: 0, ...uids }], gids: [{ containerId: 0, ...gids }] };
 }
