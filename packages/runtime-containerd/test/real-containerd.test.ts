@@ -51,8 +51,9 @@ function spec(args: string[]): RuntimeSpec {
 }
 
 async function container(t: Test, { client, image, io }: World, id: string, args: string[]) {
-  const rootfs = await client.snapshots.prepare(SNAPSHOTTER, id, image.chainId);
+  // The record first: a snapshot that nobody names is garbage, and a collection may be under way.
   await client.containers.create({ id, runtime: { name: 'io.containerd.runc.v2' }, spec: encodeSpec(spec(args)), snapshotter: SNAPSHOTTER, snapshotKey: id });
+  const rootfs = await client.snapshots.prepare(SNAPSHOTTER, id, image.chainId);
   const taskIo = await io(id);
   const out = { stdout: '', stderr: '' };
   const readers = (['stdout', 'stderr'] as const).map((stream) =>
