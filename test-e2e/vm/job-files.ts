@@ -26,6 +26,7 @@ export async function layOutJob(directory: string, environment: Environment, job
     CRIQUET_E2E_REGISTRY: await copy(environment.registryProgram, 'bin', 'docker-registry'),
     CRIQUET_E2E_IMAGES: await copy(environment.registryStorage, 'images'),
     CRIQUET_E2E_CNI_BIN: await copy(environment.cniBinDir, 'cni'),
+    CRIQUET_E2E_CRUN: await copy(environment.crunDir, 'crun'),
   };
   for (const [engine, source] of Object.entries(environment.containerd)) {
     for (const program of ['containerd', 'containerd-shim-runc-v2', 'ctr']) {

@@ -172,9 +172,17 @@ await onEachEngine(
       await privilegedPod.remove();
     });
 
+    await t.test('cgroup_writable: a container of that handler makes cgroups below its own, others cannot', async (t) => {
+      const makeCgroup = ['sh', '-c', 'mkdir /sys/fs/cgroup/inner && rmdir /sys/fs/cgroup/inner && echo made'];
+      t.match(await (await pod.start()).exec(makeCgroup), { exitCode: 1, stderr: /Read-only file system/ });
+      const writable = await TestPod.run(node, { linux: { cgroupParent: parent } }, 'writable');
+      t.match(await (await writable.start()).exec(makeCgroup), { exitCode: 0, stdout: 'made\n' });
+      await writable.remove();
+    });
+
     await pod.remove();
     // As the kubelet does with what it named in `cgroup_parent`: systemd keeps slices that are empty.
     await run('systemctl', ['stop', `${node.cgroupParent}-burstable.slice`]);
   },
-  { only: 'criquet' },
+  { only: 'criquet', extraConfig: '[runtime.handlers.runc]\n[runtime.handlers.writable]\ncgroup_writable = true\n' },
 );
