@@ -5,7 +5,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { commands: ['version'], at: /^Runtime(Name|Version)$/, why: 'each says who it is' },
   {
     commands: ['info'],
-    at: /^(config|containerd|streaming|node|handlers)\.|^golang$/,
+    at: /^(config|containerd|streaming|node|handlers|checkpoint)\.|^golang$/,
     why: 'each shows its own configuration, and what it is built on',
   },
   {
@@ -18,6 +18,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     at: /^status\.conditions\{ContainerdHasNoDeprecationWarnings\}/,
     why: "containerd's own condition",
     sometimes: true,
+  },
+  {
+    commands: ['info'],
+    at: /^status\.conditions\{CheckpointReady\}/,
+    why: "criquet's own condition: what stands in the way of checkpoints",
   },
   {
     commands: ['info'],
@@ -44,6 +49,11 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     commands: ['inspect', 'inspect updated'],
     at: /^info\.runtimeSpec\.(mounts\{.*\}\.source|linux\.namespaces\{network\}\.path|ociVersion)$/,
     why: "each has its own files; criquet names the pod's network namespace by its pin, which outlives the pause process",
+  },
+  {
+    commands: ['inspect', 'inspect updated'],
+    at: /^info\.runtimeSpec\.mounts\{\/dev\/shm\}\.options\[[345]\]$/,
+    why: "criquet keeps nosuid, nodev and noexec of the pod's shared memory, which a bind mount that names any option loses otherwise",
   },
   {
     commands: ['inspect', 'inspect updated'],
@@ -96,8 +106,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     commands: ['statsp'],
-    at: /^stats\[0\]\.linux\.cpu\.usageNanoCores/,
-    why: "containerd 2.1's plugin does not tell a pod's rate",
+    at: /^stats\[0\]\.linux\.(cpu|containers\{.*\}\.cpu)\.usageNanoCores/,
+    why: "containerd 2.1's plugin does not tell a pod's rate, and a young container's not yet",
     sometimes: true,
   },
   {
