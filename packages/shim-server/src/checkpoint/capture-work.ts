@@ -7,7 +7,7 @@ import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { Layout } from '../state/layout.js';
 import { Token, type Containers } from '../tokens.js';
-import { captureDirectory, removePart } from './checkpoint-directory.js';
+import { captureDirectory, removePart, removeTree } from './checkpoint-directory.js';
 
 /** A lease ends by itself when nobody could delete it. */
 const LEASE_HOURS = 24;
@@ -69,7 +69,7 @@ export class CaptureWork {
     const { checkpointing, restored = false } = this.containers.get(containerId) ?? {};
     await removeFiles(checkpointing?.files ?? []);
     if (checkpointing !== undefined || restored) await this.dropLease(containerId);
-    await rm(this.layout.checkpoint(containerId), { recursive: true, force: true });
+    await removeTree(this.layout.checkpoint(containerId));
   }
 
   /** Holds what is made in containerd on the way, until {@link dropLease}. */

@@ -1,5 +1,7 @@
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { unmount } from '../runtime/mount.js';
+import { readMountInfo } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 
 /** Where a capture is put together. */
@@ -14,8 +16,19 @@ export function restoreDirectory(layout: Layout, containerId: string): string {
 
 /** Removes one of them, and the directory that holds both when it was the last. */
 export async function removePart(directory: string): Promise<void> {
-  await rm(directory, { recursive: true, force: true });
+  await removeTree(directory);
   await rmdir(dirname(directory)).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' && error.code !== 'ENOTEMPTY') throw error;
   });
+}
+
+/**
+ * Removes a directory after unmounting what is mounted below it. CRIU mounts the node's cgroup hierarchies below its work directory and
+ * leaves them there when it is killed: a removal through them would be one of the node's cgroups.
+ */
+export async function removeTree(directory: string): Promise<void> {
+  const mounts = await readMountInfo();
+  // The last one mounted comes last and may lie on an earlier one.
+  for (const { mountPoint } of mounts.reverse()) if (mountPoint.startsWith(`${directory}/`)) unmount(mountPoint);
+  await rm(directory, { recursive: true, force: true });
 }

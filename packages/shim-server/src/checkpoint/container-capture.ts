@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -21,7 +21,7 @@ import { Token, type Containers } from '../tokens.js';
 import { packTree } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
 import { CaptureWork } from './capture-work.js';
-import { captureDirectory } from './checkpoint-directory.js';
+import { captureDirectory, removeTree } from './checkpoint-directory.js';
 import { criuErrors } from './criu-log.js';
 import { configDump, containerdStatus, statusDump } from './documents.js';
 
@@ -107,7 +107,7 @@ export class ContainerCapture {
 
   private async dump(id: string, request: CaptureRequest): Promise<void> {
     const directory = captureDirectory(this.layout, id);
-    await rm(directory, { recursive: true, force: true });
+    await removeTree(directory);
     const images = join(directory, ArchiveEntry.images);
     await mkdir(images, { recursive: true, mode: 0o700 });
     const { tty } = this.containers.require(id).config;

@@ -15,7 +15,7 @@ import { Token } from '../tokens.js';
 import { packFiles, unpackTree } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
 import { CaptureWork } from './capture-work.js';
-import { removePart, restoreDirectory } from './checkpoint-directory.js';
+import { removePart, removeTree, restoreDirectory } from './checkpoint-directory.js';
 import { criuErrors } from './criu-log.js';
 import type { RestoreSource } from './restore-source.js';
 
@@ -40,7 +40,7 @@ export class Restoration {
    */
   async prepare(containerId: string, source: RestoreSource, sandbox: SandboxRecord, logPath: string, mounts: readonly Mount[]): Promise<void> {
     const directory = this.directory(containerId);
-    await rm(directory, { recursive: true, force: true });
+    await removeTree(directory);
     await source.unpack(directory);
     const images = await readdir(join(directory, ArchiveEntry.images)).catch((): string[] => []);
     if (!images.includes('inventory.img')) throw failedPrecondition(`the checkpoint has no ${ArchiveEntry.images}/inventory.img`);
