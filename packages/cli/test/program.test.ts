@@ -67,6 +67,29 @@ await t.test('config', async (t) => {
   t.match(await line.run('serve', '--config', join(dir, 'good.toml'), '--log-level', 'loud'), { code: 2, stderr: /--log-level: log_level: expected one of/ });
 });
 
+await t.test('config check refuses what serve refuses at its start', async (t) => {
+  const handler = (lines: string) => `[runtime.handlers.other]\n${lines}\n`;
+  const dir = t.testdir({ 'no.json': '{', 'list.json': '[]', 'spec.json': '{"ociVersion": "1.2.0"}' });
+  const cases: [toml: string, says: RegExp | undefined][] = [
+    [handler('base_runtime_spec = "/nonexistent"'), /c\.toml: runtime\.handlers\.other\.base_runtime_spec: \/nonexistent: .*ENOENT/],
+    [handler(`base_runtime_spec = "${dir}/no.json"`), /c\.toml: runtime\.handlers\.other\.base_runtime_spec: .*no\.json: /],
+    [handler(`base_runtime_spec = "${dir}/list.json"`), /c\.toml: runtime\.handlers\.other\.base_runtime_spec: .*list\.json: /],
+    [handler('privileged_without_host_devices_all_devices_allowed = true'), /c\.toml: runtime\.handlers\.other\.privileged_\w+: needs privileged_without_host_devices\n/],
+    ['[streaming]\nenable_tls = true', /c\.toml: streaming\.enable_tls needs streaming\.cert_file and streaming\.key_file\n/],
+    [`[streaming]\nenable_tls = true\ncert_file = "${dir}/a"\nkey_file = "${dir}/b"`, /c\.toml: streaming\.cert_file .*ENOENT/],
+    [handler(`base_runtime_spec = "${dir}/spec.json"`), undefined],
+  ];
+  const file = join(dir, 'c.toml');
+  const line = new CommandLine(dir);
+  for (const [toml, says] of cases) {
+    writeFileSync(file, toml);
+    const expected = says === undefined ? { code: 0, stdout: `${file}: ok\n` } : { code: 2, stderr: says };
+    t.match(await line.run('config', 'check', '--config', file), expected, toml);
+  }
+  writeFileSync(file, handler('base_runtime_spec = "/a"') + '[runtime.handlers.more]\nbase_runtime_spec = "/b"\n');
+  t.match(await line.run('config', 'check', '--config', file), { code: 2, stderr: /other\.base_runtime_spec.*\n.*more\.base_runtime_spec/ }, 'all problems at once');
+});
+
 await t.test('serve: starts with the configuration, stops on the signal', async (t) => {
   const dir = t.testdir({ 'c.toml': '' });
   const seen: unknown[] = [];

@@ -5,6 +5,7 @@ export { startShimServer, type ShimServer, type ShimServerOptions } from './star
 export { CRIQUET_VERSION } from './runtime/version.js';
 
 // Its configuration
+export { checkConfig } from './check-config.js';
 export {
   ConfigError,
   DEFAULT_CONFIG_PATH,

@@ -19,6 +19,7 @@ import { NetworkConfigs } from './runtime/network-configs.js';
 import { OwedWork } from './runtime/owed-work.js';
 import { Recovery } from './recovery/recovery.js';
 import { SandboxWatch } from './sandbox/sandbox-watch.js';
+import { requireCertificate } from './streaming/certificate.js';
 import { Token } from './tokens.js';
 
 export interface ShimServerOptions {
@@ -47,7 +48,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    requireCertificate(config);
+    requireCertificate(config.streaming);
     await requireFreeSocket(socketPath(config.listen));
     const stateLock = await DaemonLock.take(join(config.stateDir, 'lock'), `state_dir ${config.stateDir}: another criquet uses it`);
     undo.push(() => stateLock.release());
@@ -104,13 +105,6 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
 
 function socketPath(address: string): string {
   return address.replace(/^unix:\/\//, '');
-}
-
-function requireCertificate({ streaming }: CriquetConfig): void {
-  const { enableTls, certFile, keyFile } = streaming;
-  if (enableTls && (certFile === '' || keyFile === '')) {
-    throw new Error('streaming.enable_tls needs streaming.cert_file and streaming.key_file');
-  }
 }
 
 /** containerd may still be starting. */

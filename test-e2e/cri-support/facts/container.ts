@@ -71,7 +71,7 @@ export const CONTAINER = {
     readonly: honoured('ro', MOUNT_PATHS),
     selinux_relabel: honoured('what is mounted gets the container\'s label where SELinux is on', component('selinux')('Mount.selinux_relabel: what is mounted gets the container\'s label, and so do the pod\'s files; links are not followed')),
     propagation: honoured('checked against the source: bidirectional needs a shared one', mounts('R4 Mount.propagation: each mode, and a clear error where the source takes no part')),
-    uidMappings: honoured('ids of the mount as the container sees them, by an idmapped mount', MAPPED),
+    uidMappings: honoured('ids of the mount as the container sees them, by an idmapped mount; without overlaps, of an image those of the pod', MAPPED),
     gidMappings: honoured('see uidMappings', MAPPED),
     recursive_read_only: honoured('rro; needs readonly and private propagation; RROUnsupported where runtime or kernel lack it', mounts('Mount.recursive_read_only')),
     image: honoured('a read-only view of the image, which must be there', IMAGE_VOLUME),
@@ -107,7 +107,7 @@ export const CONTAINER = {
   StartContainerRequest: { container_id: honoured('an id or its unambiguous beginning', ROUND) },
   StopContainerRequest: {
     container_id: honoured('an id or its unambiguous beginning', STOP),
-    timeout: honoured('seconds until SIGKILL; 0 kills at once', stop('StopContainer: the stop signal, and the exit is recorded when the call returns')),
+    timeout: honoured('seconds until SIGKILL; 0 kills at once, less is refused', stop('StopContainer: the stop signal, and the exit is recorded when the call returns')),
   },
   RemoveContainerRequest: { container_id: honoured('an id or its unambiguous beginning', ROUND) },
   ListContainersRequest: { filter: honoured('all conditions together', FILTERS) },

@@ -66,7 +66,7 @@ export const SECURITY = {
   },
   IDMapping: {
     host_id: honoured('of the node', USERNS),
-    container_id: honoured('inside', component('user-namespaces')('mounts[].uid_mappings and gid_mappings')),
+    container_id: honoured('inside', component('user-namespaces')('mounts[].uidMappings and gidMappings')),
     length: honoured('how many', USERNS),
   },
   Int64Value: { value: honoured('see where it is used', USERS) },

@@ -25,7 +25,10 @@ export function addConfigCommand(program: Command, context: CommandContext): voi
 
   addConfigOptions(config.command('check').description('check the configuration; exits with 2 when something is wrong')).action(
     async (flags: ConfigFlags) => {
-      const { files } = await load(flags);
+      const { checkConfig } = await import('@criquet/shim-server');
+      const loaded = await load(flags);
+      await checkConfig(loaded);
+      const { files } = loaded;
       await write(context.stdout, files.length === 0 ? 'no configuration file: defaults\n' : files.map((file) => `${file}: ok\n`).join(''));
     },
   );

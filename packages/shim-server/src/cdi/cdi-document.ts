@@ -9,13 +9,16 @@ import { requiredVersion, versionIndex } from './spec-version.js';
  */
 
 /** What is not quoted in YAML may look like a number and still be meant as text. */
-const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const anyText = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+/** What the kernel or the OCI runtime gets as a C string. */
+const text = anyText.refine((value) => !value.includes('\0'), 'holds a NUL byte');
 const filled = text.refine((value) => value !== '', 'is empty');
 const absolute = text.refine((value) => value.startsWith('/'), 'is not an absolute path');
 const variable = text.refine((value) => value.indexOf('=') > 0, 'is not NAME=value');
 /** YAML 1.2's form, which version 1.1 takes for text and Go for a number. */
 const octal = z.string().regex(/^0o[0-7]+$/).transform(Number);
-const uint32 = z.int().min(0).max(0xffffffff);
+/** A user or group; 2^32 - 1 stands for none. */
+const id = z.int().min(0).max(0xffff_fffe);
 
 const deviceNode = z.strictObject({
   /** In the container. */
@@ -29,8 +32,8 @@ const deviceNode = z.strictObject({
   fileMode: z.union([z.int().min(0), octal]).optional(),
   /** What the cgroup allows: any of `r`, `w`, `m`, by default all; `none` is nothing. */
   permissions: text.refine((value) => value === 'none' || /^[rwm]*$/.test(value), 'is not made of r, w and m').optional(),
-  uid: uint32.optional(),
-  gid: uint32.optional(),
+  uid: id.optional(),
+  gid: id.optional(),
 });
 
 const mount = z.strictObject({
@@ -70,10 +73,10 @@ const containerEdits = z.strictObject({
   hooks: z.array(hook).default([]),
   mounts: z.array(mount).default([]),
   intelRdt: intelRdt.optional(),
-  additionalGids: z.array(uint32).default([]),
+  additionalGids: z.array(id).default([]),
 });
 
-const annotations = z.record(z.string(), text).optional();
+const annotations = z.record(z.string(), anyText).optional();
 
 const device = z.strictObject({
   name: text.refine(isDeviceName, 'is not the name of a device'),

@@ -29,6 +29,8 @@ export interface LoadedConfig {
   readonly config: CriquetConfig;
   /** The files that were read, in the order in which they count; the last wins. */
   readonly files: readonly string[];
+  /** The file or flag that a key or table, by its path, has its value from, the last of several; "configuration" for a default. */
+  readonly sourceOf: (path: readonly string[]) => string;
 }
 
 type Table = Record<string, unknown>;
@@ -51,7 +53,8 @@ export async function loadConfig(options: LoadConfigOptions = {}): Promise<Loade
   const path = options.path ?? DEFAULT_CONFIG_PATH;
   const files = await readLayers(path, options.path !== undefined);
   const flags = (options.overrides ?? []).map((override) => ({ source: override.flag, content: nested(override) }));
-  return { config: merge([...files, ...flags]), files: files.map((layer) => layer.source) };
+  const layers = [...files, ...flags];
+  return { config: merge(layers), files: files.map((layer) => layer.source), sourceOf: (path) => sourceIn(layers, path) };
 }
 
 /** The configuration of a node that has no file. */
@@ -124,9 +127,13 @@ function overlay(under: Table, over: Table): Table {
 function checkDefaultHandler(config: CriquetConfig, layers: readonly Layer[]): void {
   const { defaultHandler, handlers } = config.runtime;
   if (Object.hasOwn(handlers, defaultHandler)) return;
-  const source = layers.findLast(({ content }) => isTable(content.runtime) && 'default_handler' in content.runtime)?.source;
   const message = `there is no handler ${JSON.stringify(defaultHandler)}; handlers: ${Object.keys(handlers).join(', ')}`;
-  throw new ConfigError([{ source: source ?? 'configuration', key: 'runtime.default_handler', message }]);
+  throw new ConfigError([{ source: sourceIn(layers, ['runtime', 'default_handler']), key: 'runtime.default_handler', message }]);
+}
+
+function sourceIn(layers: readonly Layer[], path: readonly string[]): string {
+  const says = ({ content }: Layer) => path.reduce<unknown>((value, name) => (isTable(value) ? value[name] : undefined), content) !== undefined;
+  return layers.findLast(says)?.source ?? 'configuration';
 }
 
 function nested(override: ConfigOverride): Table {

@@ -5,7 +5,9 @@ import { allowed, knownKeys, typeAt } from './describe.js';
 
 /** Turns what the schema objects to into lines that name the source, the key and what is allowed. */
 export function problemsOf(issues: readonly z.core.$ZodIssue[], input: unknown, source: string): ConfigProblem[] {
-  return issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? unknownKeys(issue, source) : [wrongValue(issue, input, source)]));
+  const problems = issues.flatMap((issue) => (issue.code === 'unrecognized_keys' ? unknownKeys(issue, source) : [wrongValue(issue, input, source)]));
+  // Several entries of one list may be wrong in a way that is said of the list.
+  return [...new Map(problems.map((problem) => [JSON.stringify([problem.key, problem.message]), problem])).values()];
 }
 
 function unknownKeys(issue: z.core.$ZodIssueUnrecognizedKeys, source: string): ConfigProblem[] {
@@ -23,6 +25,10 @@ function wrongValue(issue: z.core.$ZodIssue, input: unknown, source: string): Co
   const path = issue.path.filter((name) => typeof name !== 'number');
   const type = typeAt(path);
   const expected = type === undefined ? 'another value' : allowed(type);
+  if (issue.code === 'custom' && typeof issue.params?.entry === 'number') {
+    const { entry, written: text } = issue.params;
+    return { source, key: dotted(path), message: `entry ${entry + 1}, ${JSON.stringify(text)}: ${issue.message}; expected ${expected}` };
+  }
   return { source, key: dotted(path), message: `expected ${expected}, got ${written(valueAt(input, path))}` };
 }
 

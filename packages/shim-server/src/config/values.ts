@@ -47,8 +47,20 @@ export const absolutePaths = z
 
 /** Resource limits such as "nofile=1024:4096", each name once. */
 export const ulimits = z
-  .array(z.string().refine((text) => parseUlimit(text) !== undefined))
-  .refine((list) => new Set(list.map((text) => parseUlimit(text)?.type)).size === list.length)
+  .array(z.string())
+  .superRefine((list, context) => {
+    const limited = new Map<string, number>();
+    for (const [index, text] of list.entries()) {
+      try {
+        const { type } = parseUlimit(text);
+        const before = limited.get(type);
+        if (before !== undefined) throw new Error(`entry ${before + 1} limits ${text.split('=')[0]} already`);
+        limited.set(type, index);
+      } catch (error) {
+        context.addIssue({ code: 'custom', path: [index], message: (error as Error).message, params: { entry: index, written: text } });
+      }
+    }
+  })
   .meta({ allowed: 'a list of limits, each name once, such as ["nofile=1024:4096", "core=0", "memlock=unlimited"] (soft and hard limit)' });
 
 export const globs = z

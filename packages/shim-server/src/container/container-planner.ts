@@ -4,7 +4,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { IndexedImage } from '../image/image-index.js';
 import { resolveLogPath } from '../logging/index.js';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
-import type { ResolvedUser } from '../spec/index.js';
+import { podUserNamespace, type ResolvedUser } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
 import type { ContainerRecord, ContainerVolumes } from '../state/container-record.js';
 import { recordLabels } from '../state/record-labels.js';
@@ -54,7 +54,7 @@ export class ContainerPlanner {
 
   /** Everything that can be wrong with the configuration; makes nothing but missing mount sources. @throws ShimError naming the field */
   async check({ id, sandbox, config, image, handler }: NewContainer): Promise<CheckedContainer> {
-    const imageVolumes = this.imageVolumes.plan(id, config.mounts, handler.snapshotter);
+    const imageVolumes = this.imageVolumes.plan(id, config.mounts, { snapshotter: handler.snapshotter, userns: podUserNamespace(sandbox.config) });
     const declaredVolumes = this.declaredVolumes.plan(config, image.config.config ?? {});
     const specFor = await this.specs.prepare(id, sandbox, config, {
       image,

@@ -11,12 +11,23 @@ import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { bindReadOnly } from '../runtime/mount.js';
 import { removeMountPoints } from '../runtime/mount-point.js';
-import { openInRoot } from '../runtime/open-in-root.js';
+import { openInRoot, TooManyLinks } from '../runtime/open-in-root.js';
 import { mountReadOnly } from '../runtime/snapshot-mount.js';
-import { isImageMount } from '../spec/index.js';
+import { checkImageIdMappings, isImageMount, type PodUserNamespace } from '../spec/index.js';
 import type { ImageVolume } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+
+/** PATH_MAX without its final NUL, and NAME_MAX (limits.h). */
+const MAX_PATH_BYTES = 4095;
+const MAX_NAME_BYTES = 255;
+
+/** What a container's volumes are planned by. */
+export interface ImageVolumeSurroundings {
+  readonly snapshotter: string;
+  /** The pod's; undefined in the node's own. */
+  readonly userns: PodUserNamespace | undefined;
+}
 
 /** Who is to read a volume. */
 export interface VolumeOwner {
@@ -41,11 +52,12 @@ export class ImageVolumes {
   ) {}
 
   /** What is to be mounted. @throws INVALID_ARGUMENT naming the field; NOT_FOUND for an image that is not on the node */
-  plan(containerId: string, mounts: readonly Mount[], snapshotter: string): ImageVolume[] {
+  plan(containerId: string, mounts: readonly Mount[], { snapshotter, userns }: ImageVolumeSurroundings): ImageVolume[] {
     return mounts.flatMap((mount, index) => {
       if (!isImageMount(mount)) return [];
       try {
         checkImageMount(mount, field(index));
+        checkImageIdMappings(mount, field(index), userns);
         const reference = mount.image?.image ?? '';
         const image = this.images.find(reference);
         if (image === undefined) throw notFound('image', reference);
@@ -116,6 +128,8 @@ async function narrow(path: string, subPath: string): Promise<void> {
     // A single file is no goal of image volumes (KEP 4639).
     if (!(await found.stat()).isDirectory()) throw invalidArgument('image_sub_path', `${JSON.stringify(subPath)} is no directory`);
     bindReadOnly(`/proc/self/fd/${found.fd}`, path);
+  }).catch((error: unknown) => {
+    throw error instanceof TooManyLinks ? invalidArgument('image_sub_path', error.message) : error;
   });
 }
 
@@ -127,6 +141,10 @@ function checkImageMount(mount: Mount, name: string): void {
     throw invalidArgument(`${name}.propagation`, 'nothing can be propagated out of an image');
   }
   const subPath = mount.imageSubPath;
+  if (Buffer.byteLength(subPath) > MAX_PATH_BYTES) throw invalidArgument(`${name}.image_sub_path`, `is longer than ${MAX_PATH_BYTES} bytes`);
+  if (subPath.split('/').some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
+    throw invalidArgument(`${name}.image_sub_path`, `has a name longer than ${MAX_NAME_BYTES} bytes`);
+  }
   if (subPath.startsWith('/') || subPath.split('/').includes('..')) {
     throw invalidArgument(`${name}.image_sub_path`, `${JSON.stringify(subPath)} is absolute or holds ".."`);
   }

@@ -15,8 +15,9 @@ export class StopContainer {
 
   readonly handle: UnaryCall<StopContainerRequest, StopContainerResponse> = async (request, { signal }) => {
     if (request.containerId === '') throw invalidArgument('container_id', 'is empty');
+    if (request.timeout < 0n) throw invalidArgument('timeout', `${request.timeout} is negative`);
     const container = this.containers.find(request.containerId);
-    if (container !== undefined) await this.stopper.stop(container.id, Math.max(0, Number(request.timeout)) * 1000, signal);
+    if (container !== undefined) await this.stopper.stop(container.id, Number(request.timeout) * 1000, signal);
     return {};
   };
 }

@@ -4,8 +4,8 @@ import type { CriquetConfig, RuntimeHandlerConfig } from '../config/index.js';
 import { failedPrecondition, invalidArgument } from '../errors.js';
 import type { NodeFacts } from '../spec/index.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
-import { loadBaseRuntimeSpec } from './base-runtime-spec.js';
 import { probeHandlerFeatures, type HandlerFeatures } from './handler-features.js';
+import { readHandlerSettings } from './handler-settings.js';
 
 /** The shims that understand runc's options. */
 const RUNC_SHIM = 'io.containerd.runc.v2';
@@ -53,12 +53,9 @@ export class RuntimeHandlers {
     log: Logger,
   ): Promise<RuntimeHandlers> {
     const loaded = Object.entries(handlers).map(async ([name, settings]): Promise<[string, RuntimeHandler]> => {
-      const option = (key: string) => `runtime.handlers.${name}.${key}`;
-      const { runtimeType, runtimePath, baseRuntimeSpec, cgroupWritable } = settings;
-      if (cgroupWritable && node.cgroup !== 'v2') throw new Error(`${option('cgroup_writable')}: needs cgroup v2, this node has v1`);
-      if (settings.privilegedWithoutHostDevicesAllDevicesAllowed && !settings.privilegedWithoutHostDevices) {
-        throw new Error(`${option('privileged_without_host_devices_all_devices_allowed')}: needs privileged_without_host_devices`);
-      }
+      const { runtimeType, runtimePath, cgroupWritable } = settings;
+      if (cgroupWritable && node.cgroup !== 'v2') throw new Error(`runtime.handlers.${name}.cgroup_writable: needs cgroup v2, this node has v1`);
+      const { baseSpec } = await readHandlerSettings(name, settings);
       const cgroupDriver = driver(settings, node);
       const options = taskOptions(settings, cgroupDriver);
       const shim = { name, runtime: runtimePath === '' ? runtimeType : runtimePath, options };
@@ -73,7 +70,7 @@ export class RuntimeHandlers {
           snapshotter: settings.snapshotter === '' ? snapshotter : settings.snapshotter,
           podAnnotations: settings.podAnnotations,
           containerAnnotations: settings.containerAnnotations,
-          ...(baseRuntimeSpec === '' ? {} : { baseSpec: await loadBaseRuntimeSpec(option('base_runtime_spec'), baseRuntimeSpec) }),
+          ...(baseSpec === undefined ? {} : { baseSpec }),
           cgroupWritable,
           privilegedDevices: privilegedDevices(settings),
         },

@@ -14,6 +14,7 @@ export { nodePolicy, type NodePolicy } from './node-policy.js';
 export { SourceProbe, type ProbedSource, type SourceProbeOptions } from './source-probe.js';
 
 /** Before the spec: what has to be looked up on the node or in the root file system. */
+export { checkImageIdMappings } from './mount-id-mappings.js';
 export { isImageMount, prepareMounts, type PrepareMountsOptions } from './mounts.js';
 export { deviceOwner, resolveDevices } from './devices.js';
 export { ROOT_USER, resolveUser, sandboxUser, userNeedsRootfs, userRequest, type UserRequest } from './resolve-user.js';

@@ -1,9 +1,10 @@
 import { posix } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { MountPropagation, type Mount } from '@criquet/cri-api';
-import type { LinuxIdMapping, SpecMount } from '@criquet/runtime-containerd';
+import type { SpecMount } from '@criquet/runtime-containerd';
 import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
 import type { PreparedMounts } from './inputs.js';
+import { mountIdMappings } from './mount-id-mappings.js';
 import { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
 import { SourceProbe } from './source-probe.js';
 
@@ -80,7 +81,7 @@ async function bindMount(
   const extra = extraOptions(mount, field);
   const image = options.imageVolumes?.get(index);
   if (image !== undefined) {
-    // Nothing can be mounted below it, so there is nothing to propagate; and its files have no owner on the node that could be mapped.
+    // Nothing can be mounted below it, so there is nothing to propagate; and it is mounted with the ids of the pod already.
     return { mount: { destination, type: 'bind', source: image, options: ['rbind', 'rprivate', access, ...extra] } };
   }
   if (mount.imageSubPath !== '') throw invalidArgument(`${field}.image_sub_path`, 'needs image');
@@ -92,7 +93,7 @@ async function bindMount(
       type: 'bind',
       source: source.path,
       options: ['rbind', mode, access, ...extra],
-      ...mappings(mount, field, options.idmapped === true),
+      ...mountIdMappings(mount, field, options.idmapped === true),
     },
     ...(mode !== 'rprivate' && { propagation: mode }),
     ...(source.created && { created: mount.hostPath }),
@@ -147,20 +148,4 @@ function extraOptions(mount: Mount, field: string): string[] {
     }
   }
   return [...new Set(mount.mountOptions)];
-}
-
-/** A volume whose files belong to ids of the node is seen by the ids of the pod. */
-function mappings(mount: Mount, field: string, supported: boolean): Pick<SpecMount, 'uidMappings' | 'gidMappings'> {
-  const { uidMappings, gidMappings } = mount;
-  if (uidMappings.length === 0 && gidMappings.length === 0) return {};
-  for (const [name, list] of [['uid_mappings', uidMappings], ['gid_mappings', gidMappings]] as const) {
-    if (list.length === 0) throw invalidArgument(`${field}.${name}`, 'is empty, while the other ids are mapped');
-    for (const [index, { length }] of list.entries()) if (length < 1) throw invalidArgument(`${field}.${name}[${index}].length`, `is ${length}`);
-  }
-  if (!supported) throw failedPrecondition(`${field}.uid_mappings: the runtime handler cannot make mounts with ids mapped`);
-  return { uidMappings: uidMappings.map(idMapping), gidMappings: gidMappings.map(idMapping) };
-}
-
-function idMapping({ hostId, containerId, length }: Mount['uidMappings'][number]): LinuxIdMapping {
-  return { hostID: hostId, containerID: containerId, size: length };
 }

@@ -15,7 +15,7 @@ export interface NodePolicy {
 export function nodePolicy({ resources, security }: Pick<CriquetConfig, 'resources' | 'security'>): NodePolicy {
   return {
     ambientCapabilities: security.ambientCapabilities,
-    rlimits: resources.defaultUlimits.flatMap((text) => parseUlimit(text) ?? []),
+    rlimits: resources.defaultUlimits.map(parseUlimit),
     tolerateMissingHugetlb: resources.tolerateMissingHugetlbController,
   };
 }

@@ -8,16 +8,23 @@ const UNLIMITED = 2n ** 64n - 1n;
 
 /**
  * A resource limit as `ulimit` options of container engines write it: `nofile=1024:4096` (soft and hard), `core=0` (both),
- * `memlock=unlimited`. undefined for anything else.
+ * `memlock=unlimited`.
+ *
+ * @throws Error saying what is wrong with the text
  */
-export function parseUlimit(text: string): PosixRlimit | undefined {
-  const [, name = '', softText = '', hardText = softText] = /^([a-z]+)=(unlimited|-1|\d{1,20})(?::(unlimited|-1|\d{1,20}))?$/.exec(text) ?? [];
-  if (!NAMES.includes(name)) return undefined;
+export function parseUlimit(text: string): PosixRlimit {
+  const [, name = '', softText = '', hardText = softText] = /^([^=]+)=([^:]+)(?::([^:]+))?$/.exec(text) ?? [];
+  if (name === '') throw new Error('is not NAME=SOFT:HARD or NAME=BOTH');
+  if (!NAMES.includes(name)) throw new Error(`there is no limit ${JSON.stringify(name)}; limits: ${NAMES.join(', ')}`);
   const [soft, hard] = [limit(softText), limit(hardText)];
-  if (soft > hard || hard > UNLIMITED) return undefined;
+  if (soft > hard) throw new Error('the soft limit is above the hard limit');
   return { type: `RLIMIT_${name.toUpperCase()}`, soft: toWideInteger(soft), hard: toWideInteger(hard) };
 }
 
 function limit(text: string): bigint {
-  return text === 'unlimited' || text === '-1' ? UNLIMITED : BigInt(text);
+  if (text === 'unlimited' || text === '-1') return UNLIMITED;
+  if (!/^\d+$/.test(text)) throw new Error(`${JSON.stringify(text)} is neither a number nor "unlimited"`);
+  const value = BigInt(text);
+  if (value > UNLIMITED) throw new Error(`${JSON.stringify(text)} is above ${UNLIMITED}`);
+  return value;
 }

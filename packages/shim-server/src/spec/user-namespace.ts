@@ -18,7 +18,7 @@ export interface PodUserNamespace {
 const FIELD = 'config.linux.security_context.namespace_options';
 
 /** 2^32 - 1 stands for "no id". */
-const NO_ID = 0xffff_ffff;
+export const NO_ID = 0xffff_ffff;
 
 /**
  * The user namespace of a sandbox; undefined for a pod in the node's own.

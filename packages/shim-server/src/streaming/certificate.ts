@@ -1,10 +1,18 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import type { CriquetConfig } from '../config/index.js';
 
 /** A certificate and its key, PEM. */
 export interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
+}
+
+/** @throws Error when TLS is on without its files */
+export function requireCertificate({ enableTls, certFile, keyFile }: CriquetConfig['streaming']): void {
+  if (enableTls && (certFile === '' || keyFile === '')) {
+    throw new Error('streaming.enable_tls needs streaming.cert_file and streaming.key_file');
+  }
 }
 
 const CHECK_MS = 5_000;

@@ -55,6 +55,17 @@ void t.test('a file that is not right is refused as a whole, and says where', (t
   const cases: [what: string, text: string, says: RegExp][] = [
     ['no YAML', '{', /./],
     ['nothing', '', /./],
+    ['an alias that holds itself', 'cdiVersion: 0.6.0\nkind: v.com/c\ndevices: &a [*a]\n', /^devices\.0: an alias goes round in a circle$/],
+    ['an alias that holds itself further down', 'devices:\n- &d {name: x, containerEdits: {env: [{a: *d}]}}\n', /^devices\.0\.containerEdits\.env\.0\.a: an alias goes round in a circle$/],
+    ['lists without end', '['.repeat(200_000), /^is nested too deeply$/],
+    ['lists in lists', '['.repeat(20_000) + ']'.repeat(20_000), /^is nested too deeply$/],
+    ['lists in lists, in block style', '- '.repeat(20_000), /^is nested too deeply$/],
+    ['tables in tables', '{"a":'.repeat(5000) + '1' + '}'.repeat(5000), /^is nested too deeply$/],
+    ['an environment variable with NUL', file({ devices: [device({ env: ['A=1\0'] })] }), /env\.0: holds a NUL byte/],
+    ['a path with NUL', file({ devices: [device({ deviceNodes: [{ path: '/dev/\0' }] })] }), /path: holds a NUL byte/],
+    ['an argument with NUL', file({ devices: [device({ hooks: [{ hookName: 'prestart', path: '/x', args: ['\0'] }] })] }), /args\.0: holds a NUL byte/],
+    ['the group that is none', file({ devices: [device({ additionalGids: [4294967295] })] }), /additionalGids\.0/],
+    ['the owner that is none', file({ devices: [device({ deviceNodes: [{ path: '/dev/x', uid: 4294967295 }] })] }), /uid/],
     ['an unknown version', file({ cdiVersion: '9.9.9' }), /cdiVersion/],
     ['a kind without a class', file({ kind: 'vendor.com' }), /^kind/],
     ['a kind with a path', file({ kind: 'vendor.com/a/b' }), /^kind/],
@@ -77,6 +88,12 @@ void t.test('a file that is not right is refused as a whole, and says where', (t
     ['an interface twice', file({ devices: [device({ netDevices: [{ hostInterfaceName: 'a', name: 'b' }, { hostInterfaceName: 'a', name: 'c' }] })] }), /twice/],
   ];
   for (const [what, text, says] of cases) t.throws(() => parseCdiDocument(text), { message: says }, what);
+  t.end();
+});
+
+void t.test('an alias that is used twice is no circle; the highest group id', (t) => {
+  const document = parseCdiDocument('cdiVersion: 0.7.0\nkind: v.com/c\ndevices:\n- {name: a, containerEdits: &e {additionalGids: [4294967294]}}\n- {name: b, containerEdits: *e}\n');
+  t.same(document.devices.map(({ containerEdits }) => containerEdits.additionalGids), [[4294967294], [4294967294]]);
   t.end();
 });
 

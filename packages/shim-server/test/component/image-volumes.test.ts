@@ -9,6 +9,7 @@ import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 const VOLUME = 'registry.test/volume:1';
 const AT = '/mnt/image-volume';
+const MAPPED = [{ hostId: 100_000, containerId: 0, length: 65_536 }];
 const image = fakeImage({ files: { 'data/a': 'in a', 'file': 'a file', 'root-file': 'x' } });
 
 /** A node that has the image of the volumes, with a pod. */
@@ -20,6 +21,7 @@ async function start(t: Test): Promise<{ shim: Shim; pod: string }> {
   await symlink('/data', join(layers, 'absolute'));
   await symlink('../../../../../../../../data', join(layers, 'climbing'));
   await symlink('/etc', join(layers, 'etc-link'));
+  await symlink('circle', join(layers, 'circle'));
   await eventually(async () => {
     if ((await shim.cri.image.listImages({})).images.length < 2) throw new Error('images');
   });
@@ -89,6 +91,12 @@ const refused: readonly { what: string; change: DeepPartial<Mount>; code: status
   { what: 'with a sub-path that a link takes out of the image', change: { imageSubPath: 'etc-link' }, code: status.NOT_FOUND, says: /mounts\[0\]: .*"etc-link"/ },
   { what: 'with a sub-path that is a file', change: { imageSubPath: 'file' }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]: .*"file" is no directory/ },
   { what: 'with an absolute sub-path', change: { imageSubPath: '/data' }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.image_sub_path/ },
+  { what: 'with a sub-path of 5000 characters', change: { imageSubPath: 'a'.repeat(5000) }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.image_sub_path: is longer than .{0,40}$/ },
+  { what: 'with a sub-path of many names', change: { imageSubPath: 'ab/'.repeat(1400) }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.image_sub_path: is longer than .{0,40}$/ },
+  { what: 'with a sub-path of which a name is too long', change: { imageSubPath: `data/${'ä'.repeat(128)}` }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.image_sub_path: .*name.{0,40}$/ },
+  { what: 'with a sub-path of links that go round in a circle', change: { imageSubPath: 'circle/x' }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]: .*image_sub_path: .*symbolic links/ },
+  { what: 'with user ids mapped in a pod without a user namespace', change: { uidMappings: MAPPED }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.uidMappings: / },
+  { what: 'with group ids mapped in a pod without a user namespace', change: { gidMappings: MAPPED }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.gidMappings: / },
   { what: 'with a sub-path that climbs', change: { imageSubPath: 'data/../..' }, code: status.INVALID_ARGUMENT, says: /mounts\[0\]\.image_sub_path/ },
 ];
 

@@ -51,6 +51,15 @@ test('StopContainer: SIGKILL to all its processes when the time is over', async 
   t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 2, exitCode: 137, reason: 'Error' });
 });
 
+test('StopContainer: a timeout below 0 is refused and stops nothing', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const { containerId, signals } = await withStubborn(shim);
+  await t.rejects(shim.cri.runtime.stopContainer({ containerId, timeout: -5n }), { code: status.INVALID_ARGUMENT, details: 'timeout: -5 is negative' });
+  t.same(signals(), []);
+  await t.rejects(shim.cri.runtime.stopContainer({ containerId: 'unknown', timeout: -1n }), { code: status.INVALID_ARGUMENT, details: /^timeout: / });
+});
+
 test('L9 timeout 0 kills at once', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());

@@ -136,7 +136,7 @@ test('a range without the tty group: the terminals keep the group of their proce
   t.notOk(pts?.options?.some((option) => option.startsWith('gid=')), (pts?.options ?? []).join());
 });
 
-test('mounts[].uid_mappings and gid_mappings', async (t) => {
+test('mounts[].uidMappings and gidMappings', async (t) => {
   const shim = await start();
   t.teardown(() => shim.close());
   const pod = await shim.runPod(POD);
@@ -148,10 +148,34 @@ test('mounts[].uid_mappings and gid_mappings', async (t) => {
   });
   const other = { metadata: { name: 'other', attempt: 0 } };
   const refused = (change: object) => shim.createContainer(pod, { ...mount(change), ...other });
-  await t.rejects(refused({ gidMappings: [] }), { code: INVALID_ARGUMENT, details: /mounts\[0\]\.gid_mappings/ });
-  await t.rejects(refused({ uidMappings: [] }), { code: INVALID_ARGUMENT, details: /mounts\[0\]\.uid_mappings/ });
-  await t.rejects(refused({ uidMappings: [mapping(10, 0)] }), { code: INVALID_ARGUMENT, details: /mounts\[0\]\.uid_mappings\[0\]\.length/ });
+  await t.rejects(refused({ gidMappings: [] }), { code: INVALID_ARGUMENT, details: /mounts\[0\]\.gidMappings: / });
+  await t.rejects(refused({ uidMappings: [] }), { code: INVALID_ARGUMENT, details: /mounts\[0\]\.uidMappings: / });
+  await t.rejects(refused({ uidMappings: [mapping(10, 0)] }), { code: INVALID_ARGUMENT, details: /mounts\[0\]\.uidMappings\[0\]\.length/ });
+  const wrong: [name: 'uidMappings' | 'gidMappings', mappings: object[], says: RegExp][] = [
+    ['uidMappings', [mapping(10, 5), mapping(100, 5, 4)], /uidMappings\[1\]\.container_id: .*overlap.*\[0\]/],
+    ['gidMappings', [mapping(10, 5), mapping(12, 1, 7)], /gidMappings\[1\]\.host_id: .*overlap.*\[0\]/],
+    ['uidMappings', [mapping(0xffff_fff0, 16)], /uidMappings\[0\]\.host_id: .*4294967294/],
+    ['gidMappings', [mapping(10, 1), mapping(20, 2, 0xffff_fffe)], /gidMappings\[1\]\.container_id: .*4294967294/],
+  ];
+  for (const [name, mappings, says] of wrong) await t.rejects(refused({ [name]: mappings }), { code: INVALID_ARGUMENT, details: says });
+  const many = Array.from({ length: 341 }, (_, index) => mapping(1000 + index, 1, index));
+  await t.rejects(refused({ uidMappings: many }), { code: INVALID_ARGUMENT, details: /uidMappings: has 341 .* 340/ });
   t.match(await refused({ uidMappings: [], gidMappings: [] }), /./);
+  const bordering = [mapping(15, 5, 5), mapping(10, 5), mapping(0xffff_ff00, 255, 0xffff_ff00)];
+  t.match(await shim.createContainer(pod, { ...mount({ uidMappings: bordering }), metadata: { name: 'bordering', attempt: 0 } }), /./);
+});
+
+test("an image volume's id mappings are those of the pod's user namespace", async (t) => {
+  const shim = await start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod(POD);
+  const volume = (change: object) => ({ ...CONTAINER, mounts: [{ containerPath: '/v', readonly: true, image: { image: 'registry.test/app:1' }, ...change }] });
+  const [uids, gids] = [[mapping(200_000, 65_536)], [mapping(300_000, 65_535)]];
+  const other = { code: INVALID_ARGUMENT, details: /^ImageVolumeMountFailed: .*mounts\[0\]\.gidMappings: / };
+  await t.rejects(shim.createContainer(pod, volume({ uidMappings: uids, gidMappings: uids })), other);
+  await t.rejects(shim.createContainer(pod, volume({ uidMappings: uids, gidMappings: [...gids, mapping(7, 1, 70_000)] })), other);
+  // There is no such namespace on the node of a test, so nothing can be mounted with it; nothing is wrong with the configuration.
+  await t.rejects(shim.createContainer(pod, volume({ uidMappings: uids, gidMappings: gids })), { code: status.INTERNAL, details: /mount the image volumes: .*\/ns\/user/ });
 });
 
 const FIELD = 'config.linux.security_context.namespace_options';
@@ -231,7 +255,7 @@ test('a runtime that cannot map the ids of mounts refuses them', async (t) => {
   t.teardown(() => shim.close());
   const pod = await shim.runPod();
   const mounts = [{ hostPath: shim.dir, containerPath: '/v', uidMappings: [mapping(10, 2)], gidMappings: [mapping(10, 2)] }];
-  await t.rejects(shim.createContainer(pod, { mounts }), { code: FAILED_PRECONDITION, details: /mounts\[0\]\.uid_mappings: the runtime handler cannot/ });
+  await t.rejects(shim.createContainer(pod, { mounts }), { code: FAILED_PRECONDITION, details: /mounts\[0\]\.uidMappings: the runtime handler cannot/ });
 });
 
 for (const step of ['write the record', 'write the pod files', 'pin the network namespace', 'attach to the pod network', 'create the pause process', 'start the pause process', 'record that it is ready']) {

@@ -209,10 +209,27 @@ await t.test('durations and sizes', async (t) => {
 
 
 await t.test('resource limits: each name once, soft not above hard', async (t) => {
-  const load = (value: string[]) =>
+  const load = (value: unknown[]) =>
     loadConfig({ path: join(t.testdir({ 'empty.toml': '' }), 'empty.toml'), overrides: [{ flag: '-', key: 'resources.default_ulimits', value }] });
   t.same((await load(['nofile=1024:4096', 'core=0'])).config.resources.defaultUlimits, ['nofile=1024:4096', 'core=0']);
-  for (const value of [['nofile'], ['nofile=2:1'], ['files=1'], ['core=0', 'core=1']]) {
-    await t.rejects(load(value), { message: /resources\.default_ulimits/ }, value.join());
+  const cases: [value: unknown[], why: string[]][] = [
+    [['core=0', 'nofile'], ['entry 2, "nofile": is not NAME=SOFT:HARD or NAME=BOTH']],
+    [['nofile=lots'], ['entry 1, "nofile=lots": "lots" is neither a number nor "unlimited"']],
+    [['nofile=1:2:3'], ['entry 1, "nofile=1:2:3": is not NAME=SOFT:HARD or NAME=BOTH']],
+    [['nofile=2:1'], ['entry 1, "nofile=2:1": the soft limit is above the hard limit']],
+    [['files=1'], ['entry 1, "files=1": there is no limit "files"; limits: as, core,']],
+    [['core=18446744073709551616'], ['entry 1, "core=18446744073709551616": "18446744073709551616" is above 18446744073709551615']],
+    [['core=0', 'core=1'], ['entry 2, "core=1": entry 1 limits core already']],
+    [['a=1', 'core=2:1', 'b=1'], ['entry 1, "a=1": there is no limit "a"', 'entry 2, "core=2:1": the soft', 'entry 3, "b=1": there is no limit "b"']],
+  ];
+  for (const [value, why] of cases) {
+    const { problems } = await failure(load(value));
+    t.same(problems.map(({ key }) => key), why.map(() => 'resources.default_ulimits'), JSON.stringify(value));
+    for (const [index, line] of why.entries()) t.ok(problems[index]?.message.startsWith(line), line);
   }
+});
+
+await t.test('several wrong entries of a list are one line', async (t) => {
+  const path = join(t.testdir({ 'c.toml': '[cni]\nbin_dirs = ["a", "b", 3]' }), 'c.toml');
+  t.equal((await failure(loadConfig({ path }))).message, `${path}: cni.bin_dirs: expected a list of absolute paths, at least one, got ["a","b",3]`);
 });
