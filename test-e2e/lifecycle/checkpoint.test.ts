@@ -1,7 +1,7 @@
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ContainerState, type ContainerConfig, type DeepPartial } from '@criquet/cri-api';
+import { ContainerState, NamespaceMode, type ContainerConfig, type DeepPartial } from '@criquet/cri-api';
 import { status as code } from '@grpc/grpc-js';
 import t from 'tap';
 import { findTool, readEnvironment } from '../harness/environment.js';
@@ -21,7 +21,7 @@ const counterConfig = (name: string): DeepPartial<ContainerConfig> => ({
 
 /** Creates a container of an archive, which is no image that could be pulled. */
 async function createOf(pod: TestPod, archive: string, name: string, overrides: DeepPartial<ContainerConfig> = {}): Promise<TestContainer> {
-  const config = { ...counterConfig(name), image: { image: archive }, logPath: `${name}.log`, ...overrides };
+  const config = { metadata: { name, attempt: 0 }, image: { image: archive }, logPath: `${name}.log`, ...overrides };
   const request = { podSandboxId: pod.id, config, sandboxConfig: pod.config };
   return new TestContainer(pod, (await pod.node.cri.runtime.createContainer(request, CALL)).containerId, config);
 }
@@ -112,12 +112,49 @@ if (environment.criuDirectory === undefined) {
         const counter = await pod.start(counterConfig('counter'));
         await checkpoint(counter, location);
         const mounts = [{ hostPath: directory, containerPath: '/data' }];
+        await t.rejects(createOf(pod, location, 'other', { command: ['other'] }), { code: code.FAILED_PRECONDITION, details: /config\.command and args/ });
         await t.rejects(createOf(pod, location, 'other', { mounts }), { code: code.FAILED_PRECONDITION, details: /config\.mounts: the checkpoint knows no mounts at \/data/ });
         await writeFile(location, 'no archive');
         await t.rejects(createOf(pod, location, 'other'), { code: code.FAILED_PRECONDITION });
         await rm(location);
         await pod.remove();
         t.same(await node.filesBelow('criquet-root', 'checkpoints'), []);
+      });
+
+      await t.test('damaged memory images: the start fails, the container has exited with StartError, and everything goes', async (t) => {
+        const location = join(directory, 'damaged.tar');
+        const unpacked = join(node.directory, 'unpacked');
+        // With a PID namespace of its own CRIU does not notice that its process has died, and waits.
+        const linux = { securityContext: { namespaceOptions: { pid: NamespaceMode.CONTAINER } } };
+        const pod = await TestPod.run(node, { linux });
+        const counter = await pod.start({ ...counterConfig('counter'), linux });
+        await checkpoint(counter, location);
+        await mkdir(unpacked);
+        await run('tar', ['-xf', location, '-C', unpacked]);
+        for (const name of await readdir(join(unpacked, 'checkpoint'))) {
+          if (name.startsWith('pages-')) await truncate(join(unpacked, 'checkpoint', name), 4096);
+        }
+        await run('tar', ['-cf', location, '-C', unpacked, '.']);
+        const damaged = await createOf(pod, location, 'damaged', { linux });
+        const failure: unknown = await runtime.startContainer({ containerId: damaged.id }, CALL).catch((error: unknown) => error);
+        t.match(failure, { details: /start the task/ }, 'CRIU waits for ever or says what is wrong');
+        t.match(await damaged.status(), { state: ContainerState.CONTAINER_EXITED, reason: 'StartError' });
+        await counting(counter);
+        await damaged.remove();
+        t.notMatch(await readFile('/proc/self/mountinfo', 'utf8'), damaged.id, 'nothing is mounted');
+        t.same(await node.filesBelow('criquet-root', 'checkpoints'), []);
+        await pod.remove();
+        await rm(location);
+        await rm(unpacked, { recursive: true });
+      });
+
+      await t.test('L7 a shim that hangs for ever: with patience its pod can be removed', async () => {
+        const pod = await TestPod.run(node);
+        await pod.start(counterConfig('counter'));
+        const shim = (await node.state()).processes.find((line) => line.includes('containerd-shim') && line.includes(pod.id));
+        process.kill(Number.parseInt(shim ?? '', 10), 'SIGSTOP');
+        await runtime.stopPodSandbox({ podSandboxId: pod.id }, CALL);
+        await runtime.removePodSandbox({ podSandboxId: pod.id }, CALL);
       });
 
       await t.test("the caller's deadline in the middle of a dump leaves no archive and no paused container", async (t) => {
@@ -211,6 +248,6 @@ if (environment.criuDirectory === undefined) {
       });
       await rm(directory, { recursive: true });
     },
-    { only: 'criquet', environment: { ...environment, tools: [environment.criuDirectory, ...environment.tools] } },
+    { only: 'criquet', extraConfig: '[checkpoint]\ntimeout = "15s"\n', environment: { ...environment, tools: [environment.criuDirectory, ...environment.tools] } },
   );
 }

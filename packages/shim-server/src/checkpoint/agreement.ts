@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ContainerConfig } from '@criquet/cri-api';
 import type { RuntimeSpec, SpecMount } from '@criquet/runtime-containerd';
 import { failedPrecondition, type ShimError } from '../errors.js';
 
@@ -32,23 +33,84 @@ export function requireRestorable(field: string, dumped: RuntimeSpec, wanted: Ru
  * @throws FAILED_PRECONDITION naming the field
  */
 export function requireSameProcess(field: string, dumped: RuntimeSpec, wanted: RuntimeSpec): void {
+  requireEqual(field, processParts(dumped, wanted));
+}
+
+/**
+ * That a configuration says nothing of the process that is not so in the checkpoint. What it leaves unset is as it was there.
+ *
+ * @throws FAILED_PRECONDITION naming the field
+ */
+export function requireNoContradiction(field: string, dumped: RuntimeSpec, wanted: RuntimeSpec, config: ContainerConfig): void {
+  const had = new Set(dumped.process?.env);
+  const envs = config.envs.map(({ key, value }) => `${key}=${Buffer.from(value).toString()}`).filter((env) => !isHostname(env) && !had.has(env));
+  if (envs.length > 0) throw otherProcess(`${field}.envs`);
+  const security = config.linux?.securityContext;
+  const { addCapabilities: add = [], dropCapabilities: drop = [], addAmbientCapabilities: ambient = [] } = security?.capabilities ?? {};
+  const set: Readonly<Record<ProcessPart, boolean>> = {
+    'command and args': config.command.length + config.args.length > 0,
+    working_dir: config.workingDir !== '',
+    envs: false,
+    [USER]: security?.runAsUser !== undefined || (security?.runAsUsername ?? '') !== '' || security?.runAsGroup !== undefined || (security?.supplementalGroups ?? []).length > 0,
+    [CAPABILITIES]: security?.privileged === true || [add, drop, ambient].some((names) => names.length > 0),
+    [NO_NEW_PRIVS]: security?.noNewPrivs === true,
+    [APPARMOR]: security?.apparmor !== undefined || (security?.apparmorProfile ?? '') !== '',
+    [SELINUX]: security?.selinuxOptions !== undefined,
+    [SECCOMP]: security?.seccomp !== undefined || (security?.seccompProfilePath ?? '') !== '',
+  };
+  requireEqual(field, processParts(dumped, wanted).filter(([part]) => set[part]));
+}
+
+/** The spec of a container whose process comes out of a checkpoint: all of the process is as it was, whatever the image would say. */
+export function withDumpedProcess(dumped: RuntimeSpec, wanted: RuntimeSpec): RuntimeSpec {
+  if (dumped.process === undefined) return wanted;
+  const { seccomp: _, ...linux } = wanted.linux ?? {};
+  const seccomp = dumped.linux?.seccomp;
+  return { ...wanted, process: dumped.process, linux: { ...linux, ...(seccomp !== undefined && { seccomp }) } };
+}
+
+const SECURITY = 'linux.security_context';
+const USER = `${SECURITY}.run_as_user, run_as_group and supplemental_groups`;
+const CAPABILITIES = `${SECURITY}.capabilities`;
+const NO_NEW_PRIVS = `${SECURITY}.no_new_privs`;
+const APPARMOR = `${SECURITY}.apparmor`;
+const SELINUX = `${SECURITY}.selinux_options`;
+const SECCOMP = `${SECURITY}.seccomp`;
+
+type ProcessPart = 'command and args' | 'working_dir' | 'envs' | typeof USER | typeof CAPABILITIES | typeof NO_NEW_PRIVS | typeof APPARMOR | typeof SELINUX | typeof SECCOMP;
+
+/** What was and what is wanted of a process, by the field that says it. */
+function processParts(dumped: RuntimeSpec, wanted: RuntimeSpec): [ProcessPart, unknown, unknown][] {
   const [before, now] = [dumped.process, wanted.process];
-  const security = `${field}.linux.security_context`;
-  const parts: readonly [string, unknown, unknown][] = [
-    [`${field}.command and args`, before?.args, now?.args],
-    [`${field}.working_dir`, before?.cwd, now?.cwd],
-    [`${field}.envs`, sorted(before?.env), sorted(now?.env)],
-    [`${security}.run_as_user, run_as_group and supplemental_groups`, user(dumped), user(wanted)],
-    [`${security}.capabilities`, capabilities(dumped), capabilities(wanted)],
-    [`${security}.no_new_privs`, before?.noNewPrivileges ?? false, now?.noNewPrivileges ?? false],
-    [`${security}.apparmor`, before?.apparmorProfile ?? '', now?.apparmorProfile ?? ''],
-    [`${security}.selinux_options`, before?.selinuxLabel ?? '', now?.selinuxLabel ?? ''],
-    [`${security}.seccomp`, dumped.linux?.seccomp, wanted.linux?.seccomp],
+  return [
+    ['command and args', before?.args, now?.args],
+    ['working_dir', before?.cwd, now?.cwd],
+    ['envs', environment(before?.env), environment(now?.env)],
+    [USER, user(dumped), user(wanted)],
+    [CAPABILITIES, capabilities(dumped), capabilities(wanted)],
+    [NO_NEW_PRIVS, before?.noNewPrivileges ?? false, now?.noNewPrivileges ?? false],
+    [APPARMOR, before?.apparmorProfile ?? '', now?.apparmorProfile ?? ''],
+    [SELINUX, before?.selinuxLabel ?? '', now?.selinuxLabel ?? ''],
+    [SECCOMP, dumped.linux?.seccomp, wanted.linux?.seccomp],
   ];
-  for (const [name, was, is] of parts) {
-    // Environment values and profiles may be secret or long: the field alone is named.
-    if (!isDeepStrictEqual(was, is)) throw failedPrecondition(`${name}: not what the checkpointed process had`);
-  }
+}
+
+function requireEqual(field: string, parts: readonly [ProcessPart, unknown, unknown][]): void {
+  for (const [part, was, is] of parts) if (!isDeepStrictEqual(was, is)) throw otherProcess(`${field}.${part}`);
+}
+
+/** Environment values and profiles may be secret or long: the field alone is named. */
+function otherProcess(field: string): ShimError {
+  return failedPrecondition(`${field}: not what the checkpointed process had`);
+}
+
+/** Without the host name, which is the pod's and may be another. */
+function environment(env: readonly string[] = []): string[] {
+  return sorted(env.filter((entry) => !isHostname(entry)));
+}
+
+function isHostname(entry: string): boolean {
+  return entry.startsWith('HOSTNAME=');
 }
 
 function bindTargets({ mounts = [] }: RuntimeSpec): string[] {

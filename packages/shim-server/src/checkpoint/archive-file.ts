@@ -3,6 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { create, extract, Parser, type ReadEntry } from 'tar';
+import { failedPrecondition } from '../errors.js';
 import { ArchiveEntry } from './archive-layout.js';
 
 /** A document of an archive; a spec with many mounts is some 100 KiB. */
@@ -74,15 +75,17 @@ export async function readDocuments(file: string, names: readonly string[]): Pro
   return found;
 }
 
-/** Unpacks what a restore uses. The archive is not trusted: only plain files with known names are taken, and they belong to root. */
+/** Unpacks what a restore uses. The archive is not trusted: only plain files with known names are taken, and they belong to root. @throws FAILED_PRECONDITION when it is damaged */
 export async function unpackArchive(file: string, directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  await extract({
-    file,
-    cwd: directory,
-    preserveOwner: false,
-    filter: (path, entry) => isPlain(path, entry) && isRestored(plainPath(path)),
-  });
+  const filter = (path: string, entry: ReadEntry | object) => isPlain(path, entry) && isRestored(plainPath(path));
+  try {
+    await extract({ file, cwd: directory, preserveOwner: false, filter });
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    // Of tar and zlib; anything else is not the archive's fault.
+    throw /^(?:TAR|Z)_/.test(code) ? failedPrecondition(`${file} is damaged: ${message}`) : error;
+  }
 }
 
 /** Of a name in an archive or directory: whether a restore uses it. */

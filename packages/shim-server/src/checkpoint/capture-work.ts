@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isTaskGone, leaseExpireLabel, type CallOptions, type Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -13,6 +14,9 @@ import { captureDirectory, removePart, removeTree } from './checkpoint-directory
 const LEASE_HOURS = 24;
 /** A shim that still dumps answers when CRIU is done or killed. */
 const END_MS = 60_000;
+/** How long the end of a capture is tried before it is owed: a shim that was just left may refuse for a moment. */
+const TRY_MS = 5_000;
+const TRY_AGAIN_MS = 100;
 
 /**
  * What a capture holds on the node, all of it found by the container's id: the task paused, a directory, a lease with a view of the
@@ -51,11 +55,21 @@ export class CaptureWork {
 
   /** Ends a capture. `unfinished` files are removed as well. What cannot be done now is owed, and stands in the record. */
   async end(containerId: string, unfinished: readonly string[]): Promise<void> {
-    try {
-      await this.endNow(containerId, unfinished);
-    } catch {
-      this.owe(containerId);
+    for (const late = Date.now() + TRY_MS; ; await pause(TRY_AGAIN_MS)) {
+      try {
+        return await this.endNow(containerId, unfinished);
+      } catch {
+        if (Date.now() < late) continue;
+        this.owe(containerId);
+        return;
+      }
     }
+  }
+
+  /** Before a capture: what an earlier one still owes, under the container's lock. */
+  async settle(containerId: string): Promise<void> {
+    const intent = this.containers.get(containerId)?.checkpointing;
+    if (intent !== undefined) await this.endNow(containerId, intent.files);
   }
 
   /** At start: ends what a killed daemon has left; nothing of its files is whole. It begins at once, and the start does not wait for it. */
@@ -97,10 +111,7 @@ export class CaptureWork {
 
   private owe(containerId: string): void {
     this.owed.owe(containerId, 'end the checkpoint', (signal) =>
-      this.locks.run(containerId, signal, async () => {
-        const intent = this.containers.get(containerId)?.checkpointing;
-        if (intent !== undefined) await this.endNow(containerId, intent.files);
-      }),
+      this.locks.run(containerId, signal, () => this.settle(containerId)),
     );
   }
 
@@ -113,7 +124,12 @@ export class CaptureWork {
 }
 
 async function removeFiles(files: readonly string[]): Promise<void> {
-  for (const file of files) await rm(file, { force: true });
+  for (const file of files) {
+    await rm(file, { force: true }).catch((error: NodeJS.ErrnoException) => {
+      // Nothing can be there.
+      if (error.code !== 'ENAMETOOLONG') throw error;
+    });
+  }
 }
 
 function leaseName(containerId: string): string {

@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { copyFile, mkdir, open, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -74,7 +74,11 @@ export class ContainerCapture {
     let unfinished = request.files;
     for (const id of ids) this.running(id);
     try {
-      await steps.do('record the checkpoint', () => each((id) => this.work.begin(id, request.files)));
+      await steps.do('record the checkpoint', async () => {
+        await each((id) => this.work.settle(id));
+        await each((id) => this.work.begin(id, request.files));
+        for (const file of request.files) await requireWritable(file);
+      });
       await steps.do('pause', () => each((id) => this.containerd.tasks.pause(id, callLimit(request))));
       // One after the other: CRIU and the differ use a core each, and memory images are large.
       await steps.do('dump the processes', async () => {
@@ -160,6 +164,16 @@ export class ContainerCapture {
     const { logPath } = this.containers.require(id);
     if (logPath === '') return;
     await copyFile(logPath, join(captureDirectory(this.layout, id), ArchiveEntry.log)).catch(ignoreMissing);
+  }
+}
+
+/** Before anything is paused. @throws FAILED_PRECONDITION when no such file can be made */
+async function requireWritable(file: string): Promise<void> {
+  try {
+    await (await open(file, 'wx', 0o600)).close();
+    await rm(file);
+  } catch (error) {
+    throw failedPrecondition(`${dirname(file)} cannot be written to: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
   }
 }
 

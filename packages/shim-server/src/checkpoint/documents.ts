@@ -92,7 +92,13 @@ export function podDump({ metadata, hostname }: PodSandboxConfig): string {
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  const document: unknown = JSON.parse(text);
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch {
+    // The parser quotes the text, which may be of any file.
+    throw new Error('it is not JSON');
+  }
   if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new Error('it is no JSON object');
   return document as Record<string, unknown>;
 }

@@ -1,22 +1,26 @@
 import { constants, createReadStream } from 'node:fs';
 import { copyFile, lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, normalize } from 'node:path';
-import { decodeRuncOptions, mediaTypes, runcOptions, type Containerd, type Mount } from '@criquet/runtime-containerd';
+import { decodeRuncOptions, mediaTypes, runcOptions, type CallOptions, type Containerd, type Mount } from '@criquet/runtime-containerd';
+import { status } from '@grpc/grpc-js';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, ShimError } from '../errors.js';
 import { toStatus } from '../grpc/status.js';
 import { prepareLogDirectory } from '../logging/index.js';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
+import type { NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
-import { Token } from '../tokens.js';
+import { Token, type NodeRoots } from '../tokens.js';
 import { packFiles, unpackTree } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
 import { CaptureWork } from './capture-work.js';
 import { removePart, removeTree, restoreDirectory } from './checkpoint-directory.js';
 import { criuErrors } from './criu-log.js';
+import { endRestore } from './restore-leftovers.js';
 import type { RestoreSource } from './restore-source.js';
 
 /** CRIU's log of a restore, in its work directory. */
@@ -28,6 +32,9 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 export class Restoration {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(CaptureWork) private readonly work: CaptureWork,
@@ -43,9 +50,9 @@ export class Restoration {
     await removeTree(directory);
     await source.unpack(directory);
     const images = await readdir(join(directory, ArchiveEntry.images)).catch((): string[] => []);
-    if (!images.includes('inventory.img')) throw failedPrecondition(`the checkpoint has no ${ArchiveEntry.images}/inventory.img`);
+    if (!images.includes('inventory.img')) throw failedPrecondition(`${source.name} has no ${ArchiveEntry.images}/inventory.img`);
     await mkdir(this.workDirectory(containerId), { mode: 0o700 });
-    await this.applyRootfs(containerId, directory, mounts);
+    await this.applyRootfs(containerId, source.name, directory, mounts);
     await this.fillSharedMemory(directory, sandbox);
     await continueLog(join(directory, ArchiveEntry.log), logPath, sandbox);
     for (const entry of [ArchiveEntry.rootfsDiff, ArchiveEntry.deletedFiles, ArchiveEntry.sharedMemory, ArchiveEntry.log]) {
@@ -67,6 +74,17 @@ export class Restoration {
       criuWorkPath: this.workDirectory(container.id),
     });
     return { ...task, options };
+  }
+
+  /** CRIU may wait for ever, so the time for a checkpoint bounds a restore as well. */
+  limit({ restored }: ContainerRecord): CallOptions {
+    return restored === true ? { timeoutMs: this.config.checkpoint.timeout } : {};
+  }
+
+  /** Kills what still restores a container that does not run, so that its shim answers again, and takes away what that leaves. */
+  async end(container: ContainerRecord): Promise<void> {
+    if (container.restored !== true) return;
+    await endRestore(container, this.directory(container.id), this.node, `${this.roots.sys}/fs/cgroup`);
   }
 
   /** Adds what CRIU says to the error of a start. */
@@ -94,7 +112,7 @@ export class Restoration {
   }
 
   /** By containerd's differ, which knows how a snapshotter says that a file is deleted. */
-  private async applyRootfs(containerId: string, directory: string, mounts: readonly Mount[]): Promise<void> {
+  private async applyRootfs(containerId: string, name: string, directory: string, mounts: readonly Mount[]): Promise<void> {
     const layers = [await whiteouts(directory), join(directory, ArchiveEntry.rootfsDiff)].filter((layer) => layer !== undefined);
     const lease = await this.work.lease(containerId);
     for (const layer of layers) {
@@ -103,7 +121,9 @@ export class Restoration {
       const mediaType = (await isGzip(layer)) ? mediaTypes.ociLayerGzip : mediaTypes.ociLayer;
       const ref = `${this.work.viewKey(containerId)}-${basename(layer)}`;
       const { digest, size } = await this.containerd.content.write({ ref, data: createReadStream(layer), total: entry.size }, { lease });
-      await this.containerd.diff.apply({ mediaType, digest, size, annotations: {} }, mounts, { lease });
+      await this.containerd.diff.apply({ mediaType, digest, size, annotations: {} }, mounts, { lease }).catch((error: unknown) => {
+        throw damagedLayer(name, error);
+      });
     }
     await this.work.dropLease(containerId);
   }
@@ -141,6 +161,12 @@ async function whiteouts(directory: string): Promise<string | undefined> {
   const layer = join(directory, 'whiteouts.tar');
   await packFiles(tree, names, layer);
   return layer;
+}
+
+/** What containerd says of a layer that it cannot read has no code of its own. */
+function damagedLayer(name: string, error: unknown): unknown {
+  const { code, message } = toStatus(error);
+  return code === status.UNKNOWN ? failedPrecondition(`${name}: ${ArchiveEntry.rootfsDiff} cannot be applied: ${message}`) : error;
 }
 
 async function isGzip(file: string): Promise<boolean> {

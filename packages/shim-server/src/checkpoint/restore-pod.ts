@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { ContainerConfig, RestorePodRequest, RestorePodResponse, RestoredContainer } from '@criquet/cri-api';
 import type { Logger } from 'pino';
@@ -25,6 +26,7 @@ import { RestoreSources, type RestoreSource } from './restore-source.js';
 
 /** How long what was made may take to go away again. */
 const UNDO_MS = 60_000;
+const MAX_OPTIONS_BYTES = 1024 * 1024;
 
 /** A container to restore. */
 interface Wanted {
@@ -160,11 +162,23 @@ async function requireCheckpoint(path: string, names: readonly string[]): Promis
   if (!entry.isDirectory()) throw invalidArgument(field, `${path} is no directory`);
   let there: string[];
   try {
-    there = readPodOptions(await readFile(join(path, PodEntry.options), 'utf8'));
+    there = readPodOptions(await readPlain(join(path, PodEntry.options)));
   } catch (error) {
     throw failedPrecondition(`${field}: ${path} is no checkpoint of a pod that can be restored here: ${PodEntry.options}: ${(error as Error).message}`);
   }
   if ([...there].sort().join('\0') !== [...names].sort().join('\0')) {
     throw invalidArgument('container_configs', `the checkpoint has the containers ${there.sort().join(', ')}, not ${[...names].sort().join(', ')}`);
+  }
+}
+
+/** The directory's content is not trusted: no link is followed. */
+async function readPlain(file: string): Promise<string> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const entry = await handle.stat();
+    if (!entry.isFile() || entry.size > MAX_OPTIONS_BYTES) throw new Error('it is no small regular file');
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
   }
 }

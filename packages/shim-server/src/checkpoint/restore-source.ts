@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, lstat, mkdir, readdir, readFile } from 'node:fs/promises';
+import { copyFile, lstat, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { ContainerConfig } from '@criquet/cri-api';
 import { decodeSpec, leaseExpireLabel, specTypeUrl, type Containerd, type RuntimeSpec } from '@criquet/runtime-containerd';
@@ -14,7 +14,7 @@ import { removeSnapshot } from '../runtime/already-gone.js';
 import { readSnapshot } from '../runtime/snapshot-reader.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
-import { requireRestorable, requireSameProcess } from './agreement.js';
+import { requireNoContradiction, requireRestorable, requireSameProcess, withDumpedProcess } from './agreement.js';
 import { isRestored, readDocuments, unpackArchive } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
 import { readConfigDump, type CheckpointedContainer } from './documents.js';
@@ -23,8 +23,10 @@ import { readConfigDump, type CheckpointedContainer } from './documents.js';
 export interface RestoreSource {
   /** The image below the container's own layer. */
   readonly image: IndexedImage;
-  /** @throws FAILED_PRECONDITION when a container of this spec cannot be what was checkpointed */
-  check(spec: RuntimeSpec): void;
+  /** The archive or image, for messages. */
+  readonly name: string;
+  /** What is true of the restored container. @throws FAILED_PRECONDITION when a container of this spec cannot be what was checkpointed */
+  adapt(wanted: RuntimeSpec): RuntimeSpec;
   /** Puts the files of the archive into a new directory. */
   unpack(directory: string): Promise<void>;
 }
@@ -60,11 +62,20 @@ export class RestoreSources {
   }
 
   /** @throws NOT_FOUND, or FAILED_PRECONDITION saying what the checkpoint lacks */
-  async find(image: string): Promise<RestoreSource> {
+  async find(image: string, config: ContainerConfig): Promise<RestoreSource> {
     const found = this.checkpointImage(image);
-    const opened = found === undefined ? await archive('config.image.image', image) : this.ofImage(found);
+    const opened = found === undefined ? await archive('config.image.image', image, stat) : this.ofImage(found);
     const { base, spec } = await this.described(image, opened);
-    return { image: base, check: (wanted) => requireRestorable('config', spec, wanted), unpack: opened.unpack };
+    return {
+      image: base,
+      name: image,
+      adapt: (wanted) => {
+        requireNoContradiction('config', spec, wanted, config);
+        requireRestorable('config', spec, wanted);
+        return withDumpedProcess(spec, wanted);
+      },
+      unpack: opened.unpack,
+    };
   }
 
   /**
@@ -73,7 +84,7 @@ export class RestoreSources {
    * @param field CRI path of the configuration, for messages
    */
   async ofPod(field: string, file: string, config: ContainerConfig): Promise<RestoreSource> {
-    const opened = await archive('checkpoint_path', file);
+    const opened = await archive('checkpoint_path', file, lstat);
     const { base, spec } = await this.described(file, opened);
     const named = this.images.find(config.image?.image ?? '');
     if (named !== undefined && named.id !== base.id) {
@@ -81,9 +92,11 @@ export class RestoreSources {
     }
     return {
       image: base,
-      check: (wanted) => {
+      name: file,
+      adapt: (wanted) => {
         requireSameProcess(field, spec, wanted);
         requireRestorable(field, spec, wanted);
+        return withDumpedProcess(spec, wanted);
       },
       unpack: opened.unpack,
     };
@@ -158,8 +171,9 @@ export class RestoreSources {
   }
 }
 
-async function archive(field: string, file: string): Promise<Opened> {
-  const entry = await lstat(file).catch(() => undefined);
+/** @param look `stat` where the caller names the file, `lstat` in a directory whose content is not trusted */
+async function archive(field: string, file: string, look: typeof stat): Promise<Opened> {
+  const entry = await look(file).catch(() => undefined);
   if (entry === undefined) throw notFound('checkpoint archive', file);
   if (!entry.isFile()) throw invalidArgument(field, `${file} is no regular file`);
   return {

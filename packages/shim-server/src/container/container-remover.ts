@@ -1,6 +1,7 @@
 import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
+import { Restoration } from '../checkpoint/restoration.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -26,6 +27,7 @@ export class ContainerRemover {
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(CaptureWork) private readonly captures: CaptureWork,
+    @inject(Restoration) private readonly restoration: Restoration,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -46,6 +48,7 @@ export class ContainerRemover {
     if (container === undefined) return true;
     if (container.phase === 'running') return false;
     await orAbort(this.watch.released(containerId), signal);
+    await inStep('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
     await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
     await inStep('remove the FIFOs', () => this.io.close(containerId));

@@ -153,11 +153,11 @@ export class CreateContainer {
       const created = ({ process }: RuntimeSpec) => (current: ContainerRecord) => ({ ...current, phase: 'created' as const, ...processUser(process) });
       if (known === undefined || record.user === undefined) {
         const user = await steps.do('look up the user', () => this.users.resolve(image.chainId, wantedUser, mounts));
-        const withUser = specFor(user);
+        const planned = specFor(user);
+        const withUser = restore?.adapt(planned) ?? planned;
         if (restore !== undefined) {
           await steps.do('bring back the checkpoint', async () => {
             rollback.add('remove the checkpoint', () => this.restoration.discard(id));
-            restore.check(withUser);
             await this.restoration.prepare(id, restore, sandbox, record.logPath, mounts);
           });
         }
@@ -179,7 +179,7 @@ export class CreateContainer {
     if (!this.sources.isCheckpoint(image)) return undefined;
     return steps.do('read the checkpoint', async () => {
       await this.readiness.require(this.handlers.of(sandbox));
-      return this.sources.find(image);
+      return this.sources.find(image, config);
     });
   }
 

@@ -74,8 +74,9 @@ export class StartContainer {
       await this.restoration.forget(container);
     } catch (failure) {
       const error = await this.restoration.explain(container, failure);
+      rollback.add('end the restore', () => this.restoration.end(container));
       await rollback.run();
-      await this.recordStartError(id, error);
+      await this.recordStartError(container, error);
       throw error;
     }
   }
@@ -107,12 +108,14 @@ export class StartContainer {
       });
     });
     // The process of a checkpoint has no pid before.
-    return steps.do('start the task', () => tasks.start(id));
+    return steps.do('start the task', () => tasks.start(id, undefined, this.restoration.limit(container)));
   }
 
-  private async recordStartError(id: string, error: unknown): Promise<void> {
+  private async recordStartError({ id, restored }: ContainerRecord, error: unknown): Promise<void> {
     const { code, message } = toStatus(error);
-    if (TRANSPORT_FAILURES.has(code)) return;
+    // A restore that is late has been ended.
+    const late = restored === true && code === status.DEADLINE_EXCEEDED;
+    if (TRANSPORT_FAILURES.has(code) && !late) return;
     await this.containers.update(id, (record) => ({
       ...record,
       phase: 'exited',

@@ -1,6 +1,7 @@
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerRemover } from '../container/container-remover.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import { SilentShims } from '../runtime/silent-shims.js';
 import { inStep } from '../steps/step-error.js';
 import { Token, type Containers } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
@@ -12,10 +13,12 @@ export class PodRemoval {
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
+    @inject(SilentShims) private readonly silentShims: SilentShims,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    await inStep('end a shim that hangs', () => this.silentShims.end(sandboxId, signal));
     await this.removeContainers(sandboxId, signal);
     await this.teardown.stop(sandboxId, signal);
     // No container can be created any more; one may have been while the sandbox was still ready.

@@ -3,6 +3,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerStopper } from '../container/container-stopper.js';
 import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { SilentShims } from '../runtime/silent-shims.js';
 import { inStep } from '../steps/step-error.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
@@ -17,6 +18,7 @@ export class StopPodSandbox {
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
+    @inject(SilentShims) private readonly silentShims: SilentShims,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
   ) {}
 
@@ -24,6 +26,7 @@ export class StopPodSandbox {
     if (request.podSandboxId === '') throw invalidArgument('pod_sandbox_id', 'is empty');
     const sandbox = this.sandboxes.find(request.podSandboxId);
     if (sandbox === undefined) return {};
+    await inStep('end a shim that hangs', () => this.silentShims.end(sandbox.id, signal));
     const running = this.containers.all().filter((container) => container.sandboxId === sandbox.id);
     await inStep('stop the containers', () => Promise.all(running.map(({ id }) => this.stopper.stop(id, 0, signal))));
     try {

@@ -1,10 +1,11 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CheckpointContainerRequest, DeepPartial } from '@criquet/cri-api';
+import type { CheckpointContainerRequest, ContainerConfig, DeepPartial } from '@criquet/cri-api';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
 import { status } from '@grpc/grpc-js';
 import { create, extract, list } from 'tar';
 import { test, type Test } from 'tap';
+import { recordedSpec } from './recorded-spec.js';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 const RUNNING = 2;
@@ -101,6 +102,11 @@ test('CheckpointContainer.location: an absolute path of a file in a directory th
   for (const location of ['', 'relative.tar', `${fixture.dir}/`, join(fixture.dir, 'none', 'x.tar'), fixture.dir]) {
     await t.rejects(fixture.checkpoint({ location }), { code: status.INVALID_ARGUMENT, details: /^location: / }, location);
   }
+  await expectNothing(t, fixture);
+  // A name that the kernel does not take only shows when the file is made.
+  const calls = fixture.shim.containerd.control.calls.length;
+  await t.rejects(fixture.checkpoint({ location: join(fixture.dir, 'x'.repeat(250)) }), { code: status.FAILED_PRECONDITION, details: /cannot be written to: ENAMETOOLONG/ });
+  t.notOk(fixture.shim.containerd.control.calls.slice(calls).some(({ name }) => name === 'tasks.pause'), 'it was not paused for that');
   await expectNothing(t, fixture);
 });
 
@@ -210,6 +216,57 @@ test('CreateContainer of an archive: the layer is there, the processes come back
   await shim.cri.runtime.removeContainer({ containerId: container });
 });
 
+test('CreateContainer of an archive: what is set and contradicts the checkpoint is refused, what is unset is the checkpoint\'s', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const process = { command: ['/first'], workingDir: '/srv', envs: [{ key: 'A', value: Buffer.from('1') }] };
+  const first = await shim.startContainer(await shim.runPod(), { ...process, linux: { securityContext: { runAsUser: { value: 5n }, noNewPrivs: false } } });
+  const location = join(shim.dir, 'first.tar');
+  await shim.cri.runtime.checkpointContainer({ containerId: first, location, timeout: 0n });
+  await symlink(location, join(shim.dir, 'link.tar'));
+  const pod = await shim.runPod({ metadata: { name: 'second', namespace: 'ns', uid: 'uid-2', attempt: 0 }, hostname: 'second' });
+  const before = await present(shim);
+  const make = (change: DeepPartial<ContainerConfig>) => shim.createContainer(pod, { metadata: { name: 'restored' }, image: { image: join(shim.dir, 'link.tar') }, ...change });
+  const security = (securityContext: object) => ({ linux: { securityContext } });
+  const refused: readonly [DeepPartial<ContainerConfig>, RegExp][] = [
+    [{ command: ['/other'] }, /config\.command and args/],
+    [{ workingDir: '/other' }, /config\.working_dir/],
+    [{ envs: [{ key: 'A', value: Buffer.from('2') }] }, /config\.envs/],
+    [security({ runAsUser: { value: 6n } }), /config\.linux\.security_context\.run_as_user/],
+    [security({ noNewPrivs: true }), /config\.linux\.security_context\.no_new_privs/],
+    [security({ capabilities: { dropCapabilities: ['ALL'] } }), /config\.linux\.security_context\.capabilities/],
+  ];
+  for (const [change, details] of refused) await t.rejects(make(change), { code: status.FAILED_PRECONDITION, details }, String(details));
+  t.same(await present(shim), before);
+  const restored = await make({});
+  t.match((await shim.cri.runtime.containerStatus({ containerId: restored })).status?.user, { linux: { uid: 5n } });
+  t.match(await recordedSpec(shim, restored), { process: { args: ['/first'], cwd: '/srv', user: { uid: 5 } } });
+  await shim.cri.runtime.removeContainer({ containerId: restored });
+  await make({ ...process, ...security({ runAsUser: { value: 5n } }) });
+});
+
+test('a restore that does not come to its end: the start is late, the container has exited with StartError and can be removed', async (t) => {
+  const fixture = await counter(t, { change: (config) => ({ ...config, checkpoint: { timeout: 500 } }) });
+  const { shim, location, checkpoint } = fixture;
+  await checkpoint();
+  const { container } = await restore(shim, location);
+  const release = shim.containerd.control.hang('tasks.start', ({ request }) => (request as { containerId: string }).containerId === container);
+  await t.rejects(shim.cri.runtime.startContainer({ containerId: container }), { code: status.DEADLINE_EXCEEDED, details: /start the task/ });
+  t.match((await shim.cri.runtime.containerStatus({ containerId: container })).status, { state: 2, reason: 'StartError', exitCode: 128 });
+  release();
+  await shim.cri.runtime.removeContainer({ containerId: container });
+  t.same(await readdir(join(shim.config.rootDir, 'checkpoints')), []);
+});
+
+test('a checkpoint first does what an earlier one still owes', async (t) => {
+  const { shim, container, checkpoint } = await counter(t);
+  const refuse = shim.containerd.control.fail('tasks.resume');
+  await t.rejects(checkpoint());
+  refuse();
+  await checkpoint();
+  t.equal(taskStatus(shim, container), RUNNING);
+});
+
 test('CreateContainer of an image that was made of an archive', async (t) => {
   const { shim, location, checkpoint } = await counter(t);
   await checkpoint();
@@ -237,6 +294,11 @@ test('CreateContainer of what is no checkpoint, or does not fit, is refused and 
   const make = (image: string, change = {}) => shim.createContainer(pod, { metadata: { name: 'restored' }, image: { image }, ...change });
   await t.rejects(make(join(dir, 'none.tar')), { code: status.NOT_FOUND });
   await t.rejects(make(dir), { code: status.INVALID_ARGUMENT, details: /no regular file/ });
+  const archive = await readFile(location);
+  await writeFile(join(dir, 'short.tar'), archive.subarray(0, archive.indexOf('checkpoint/inventory.img') + 514));
+  await t.rejects(make(join(dir, 'short.tar')), { code: status.FAILED_PRECONDITION, details: /short\.tar is damaged: TAR_BAD_ARCHIVE/ });
+  shim.containerd.control.fail('diff.apply', { code: status.UNKNOWN, details: 'unexpected EOF', times: 1 });
+  await t.rejects(make(location), { code: status.FAILED_PRECONDITION, details: /counter\.tar: rootfs-diff\.tar cannot be applied: .*unexpected EOF/ });
   await writeFile(join(dir, 'text'), 'no archive at all');
   await t.rejects(make(join(dir, 'text')), { code: status.FAILED_PRECONDITION, details: /is no checkpoint of a container/ });
   await create({ cwd: dir, file: join(dir, 'other.tar') }, ['text']);
@@ -370,6 +432,24 @@ test('RestorePod: a sandbox and created containers, by name, that StartContainer
   t.equal((await stat(shared)).mode & 0o777, 0o640);
   t.match(await runtime.restorePod(restore), { podSandboxId, restoredContainers }, 'repeated, it finds them');
   await t.rejects(runtime.restorePod({ ...restore, containerConfigs: restore.containerConfigs.map((config) => ({ ...config, labels: { other: 'x' } })) }), { code: status.ALREADY_EXISTS });
+});
+
+test('RestorePod: the pod may have another host name, and its directory may be named by a link; inside no link is followed', async (t) => {
+  const { shim, outputPath, request, restore } = await pair(t);
+  const { runtime } = shim.cri;
+  await runtime.checkpointPod(request);
+  const link = join(shim.dir, 'link');
+  await symlink(outputPath, link);
+  const options = join(outputPath, 'pod.options');
+  await rename(options, join(shim.dir, 'secret'));
+  await symlink(join(shim.dir, 'secret'), options);
+  await t.rejects(runtime.restorePod(restore), { code: status.FAILED_PRECONDITION, details: /pod\.options: ELOOP/ });
+  await rm(options);
+  await writeFile(options, 'root:secret');
+  await t.rejects(runtime.restorePod(restore), { code: status.FAILED_PRECONDITION, details: /pod\.options: it is not JSON$/ });
+  await rename(join(shim.dir, 'secret'), options);
+  const { restoredContainers } = await runtime.restorePod({ ...restore, checkpointPath: link, config: { ...restore.config, hostname: 'another' } });
+  t.equal(restoredContainers.length, 2);
 });
 
 test('RestorePod: what it refuses, by field; nothing is made', async (t) => {

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { status } from '@grpc/grpc-js';
 import { Signal } from '@criquet/cri-api';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
@@ -217,6 +218,27 @@ test('L7 a hung shim: the stop of its container is late, the rest goes on, and a
   release();
   await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
   await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.same(await shim.leftovers(), []);
+});
+
+test('L7 a hung shim: with patience the pod can be removed, its shim is killed and no other', async (t) => {
+  const shim = await Shim.start({ change: (config) => ({ ...config, containerd: { ...config.containerd, callTimeout: 60_000 } }) });
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  await shim.startContainer(pod);
+  const shimProcess = (id: string, namespace = NAMESPACE) => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)', '--', '-namespace', namespace, '-id', id], { argv0: 'containerd-shim-test', stdio: 'ignore' });
+    t.teardown(() => child.kill('SIGKILL'));
+    return child;
+  };
+  const own = shimProcess(pod);
+  const others = [shimProcess('other'), shimProcess(pod, 'elsewhere')];
+  const calls = ['tasks.get', 'tasks.kill', 'tasks.wait', 'tasks.delete'] as const;
+  const releases = calls.map((call) => shim.containerd.control.hang(call));
+  own.once('exit', () => releases.forEach((release) => void release()));
+  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.equal(own.signalCode, 'SIGKILL');
+  t.same(others.map(({ signalCode }) => signalCode), [null, null]);
   t.same(await shim.leftovers(), []);
 });
 
