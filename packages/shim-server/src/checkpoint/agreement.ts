@@ -37,14 +37,12 @@ export function requireSameProcess(field: string, dumped: RuntimeSpec, wanted: R
 }
 
 /**
- * That a configuration says nothing of the process that is not so in the checkpoint. What it leaves unset is as it was there.
+ * That a configuration says nothing of the process that is not so in the checkpoint. What it leaves unset is as it was there, and so is the
+ * environment in any case: the kubelet sets the addresses of services, which are others in every pod.
  *
  * @throws FAILED_PRECONDITION naming the field
  */
 export function requireNoContradiction(field: string, dumped: RuntimeSpec, wanted: RuntimeSpec, config: ContainerConfig): void {
-  const had = new Set(dumped.process?.env);
-  const envs = config.envs.map(({ key, value }) => `${key}=${Buffer.from(value).toString()}`).filter((env) => !isHostname(env) && !had.has(env));
-  if (envs.length > 0) throw otherProcess(`${field}.envs`);
   const security = config.linux?.securityContext;
   const { addCapabilities: add = [], dropCapabilities: drop = [], addAmbientCapabilities: ambient = [] } = security?.capabilities ?? {};
   const set: Readonly<Record<ProcessPart, boolean>> = {

@@ -231,7 +231,6 @@ test('CreateContainer of an archive: what is set and contradicts the checkpoint 
   const refused: readonly [DeepPartial<ContainerConfig>, RegExp][] = [
     [{ command: ['/other'] }, /config\.command and args/],
     [{ workingDir: '/other' }, /config\.working_dir/],
-    [{ envs: [{ key: 'A', value: Buffer.from('2') }] }, /config\.envs/],
     [security({ runAsUser: { value: 6n } }), /config\.linux\.security_context\.run_as_user/],
     [security({ noNewPrivs: true }), /config\.linux\.security_context\.no_new_privs/],
     [security({ capabilities: { dropCapabilities: ['ALL'] } }), /config\.linux\.security_context\.capabilities/],
@@ -242,7 +241,9 @@ test('CreateContainer of an archive: what is set and contradicts the checkpoint 
   t.match((await shim.cri.runtime.containerStatus({ containerId: restored })).status?.user, { linux: { uid: 5n } });
   t.match(await recordedSpec(shim, restored), { process: { args: ['/first'], cwd: '/srv', user: { uid: 5 } } });
   await shim.cri.runtime.removeContainer({ containerId: restored });
-  await make({ ...process, ...security({ runAsUser: { value: 5n } }) });
+  const same = await make({ ...process, envs: [{ key: 'A', value: Buffer.from('2') }], ...security({ runAsUser: { value: 5n } }) });
+  const env = (await recordedSpec(shim, same)).process?.env ?? [];
+  t.same(env.filter((entry) => entry.startsWith('A=')), ['A=1'], 'the environment is that of the checkpoint in any case');
 });
 
 test('a restore that does not come to its end: the start is late, the container has exited with StartError and can be removed', async (t) => {
