@@ -1,7 +1,6 @@
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { unmount } from '../runtime/mount.js';
-import { readMountInfo } from '../spec/index.js';
+import { unmountAll } from '../runtime/mount-point.js';
 import type { Layout } from '../state/layout.js';
 
 /** Where a capture is put together. */
@@ -27,8 +26,6 @@ export async function removePart(directory: string): Promise<void> {
  * leaves them there when it is killed: a removal through them would be one of the node's cgroups.
  */
 export async function removeTree(directory: string): Promise<void> {
-  const mounts = await readMountInfo();
-  // The last one mounted comes last and may lie on an earlier one.
-  for (const { mountPoint } of mounts.reverse()) if (mountPoint.startsWith(`${directory}/`)) unmount(mountPoint);
+  await unmountAll((mountPoint) => mountPoint.startsWith(`${directory}/`));
   await rm(directory, { recursive: true, force: true });
 }

@@ -1,8 +1,9 @@
 import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { unmount } from '../runtime/mount.js';
-import { cgroupDirectory, readMountInfo, type NodeFacts } from '../spec/index.js';
+import { killProcess } from '../runtime/kill-process.js';
+import { unmountAll } from '../runtime/mount-point.js';
+import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 
 /** How long killed processes may take to be gone, and how often that is looked at. */
@@ -20,10 +21,7 @@ export async function endRestore(container: ContainerRecord, directory: string, 
   const own = await cgroupsOf(container, node, cgroups);
   const late = Date.now() + KILLED_MS;
   while ((await killAll(own)) > 0 && Date.now() < late) await pause(LOOK_MS);
-  const mounts = await readMountInfo();
-  for (const { mountPoint } of mounts.reverse()) {
-    if (mountPoint.startsWith(`${directory}/`) || mountPoint.endsWith(`/${container.id}/criu-root`)) unmount(mountPoint);
-  }
+  await unmountAll((mountPoint) => mountPoint.startsWith(`${directory}/`) || mountPoint.endsWith(`/${container.id}/criu-root`));
   // Where something is left the runtime's own deletion comes to it.
   for (const cgroup of own.reverse()) await rmdir(cgroup).catch(() => undefined);
 }
@@ -52,7 +50,7 @@ async function killAll(cgroups: readonly string[]): Promise<number> {
     // A process of another pid namespace that cannot be named is 0.
     for (const pid of text.split('\n').map(Number)) if (pid > 1) pids.add(pid);
   }
-  for (const pid of pids) kill(pid);
+  for (const pid of pids) killProcess(pid);
   if (pids.size > 0) await Promise.all(cgroups.map(thaw));
   return pids.size;
 }
@@ -60,12 +58,4 @@ async function killAll(cgroups: readonly string[]): Promise<number> {
 /** cgroup v1 delivers no signal to what is frozen. */
 async function thaw(cgroup: string): Promise<void> {
   await writeFile(join(cgroup, 'freezer.state'), 'THAWED', { flag: 'r+' }).catch(() => undefined);
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
 }

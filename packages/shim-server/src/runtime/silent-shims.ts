@@ -7,6 +7,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ContainerLocks } from '../container/container-locks.js';
 import { Token, type Containers, type NodeRoots } from '../tokens.js';
+import { killProcess } from './kill-process.js';
 
 /** How long a shim may be silent while its pod is to end. */
 const PATIENCE_MS = 10_000;
@@ -42,7 +43,7 @@ export class SilentShims {
     const { namespace } = this.config.containerd;
     for (const pid of await shimProcesses(this.roots.proc, namespace, sandboxId)) {
       this.log.warn({ podSandboxId: sandboxId, pid }, 'the shim does not answer and is killed');
-      kill(pid);
+      killProcess(pid);
     }
     const late = Date.now() + CLEANED_MS;
     for (const id of [sandboxId, ...ids]) {
@@ -83,12 +84,4 @@ async function shimProcesses(proc: string, namespace: string, sandboxId: string)
     if (basename(command).startsWith('containerd-shim') && option('-namespace') === namespace && option('-id') === sandboxId) found.push(Number(pid));
   }
   return found;
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
 }

@@ -10,8 +10,8 @@ import { Layout } from '../../src/state/layout.js';
 const MS_BIND = 0x1000;
 
 void t.test('what CRIU left mounted is unmounted, not removed through', async (t) => {
-  const dir = t.testdir({ node: { cgroup: { 'cgroup.procs': '' } }, tree: { work: { yard: {} } } });
-  const yard = join(dir, 'tree/work/yard');
+  const dir = t.testdir({ node: { cgroup: { 'cgroup.procs': '' } }, tree: { dump: { yard: {} } } });
+  const yard = join(dir, 'tree/dump/yard');
   mount('tmpfs', yard, 'tmpfs', 0, '');
   await mkdir(join(yard, 'pids'));
   mount(join(dir, 'node'), join(yard, 'pids'), '', MS_BIND, '');
