@@ -1,19 +1,20 @@
 import { component, honoured, type MessageFacts } from '../facts.js';
 
-const checkpoint = component('checkpoint');
+const container = component('checkpoint-container');
+const pod = component('checkpoint-pod');
 
-const ARCHIVE = checkpoint('CheckpointContainer: an archive at location, mode 0600, of processes, root file system, log and documents');
-const POD = checkpoint('CheckpointPod: all are paused before the first is dumped, and all go on');
-const POD_REFUSED = checkpoint('CheckpointPod: what it refuses, by field');
-const RESTORE = checkpoint('RestorePod: a sandbox and created containers, by name, that StartContainer restores');
-const RESTORE_REFUSED = checkpoint('RestorePod: what it refuses, by field; nothing is made');
+const ARCHIVE = container('CheckpointContainer: an archive at location, mode 0600, of processes, root file system, log and documents');
+const POD = pod('CheckpointPod: all are paused before the first is dumped, and all go on');
+const POD_REFUSED = pod('CheckpointPod: what it refuses, by field');
+const RESTORE = pod('RestorePod: a sandbox and created containers, by name, that StartContainer restores');
+const RESTORE_REFUSED = pod('RestorePod: what it refuses, by field; nothing is made');
 
 /** Checkpoints by CRIU; without it FailedPrecondition says what is missing. */
 export const CHECKPOINT = {
   CheckpointContainerRequest: {
     container_id: honoured('a running container; it goes on', ARCHIVE),
     location: honoured('the absolute path of the archive, mode 0600', ARCHIVE),
-    timeout: honoured('seconds; 0 is the configured one', checkpoint('CheckpointContainer.timeout: seconds, the configuration\'s for 0; nothing is left and the container goes on')),
+    timeout: honoured('seconds; 0 is the configured one', container('CheckpointContainer.timeout: seconds, the configuration\'s for 0; nothing is left and the container goes on')),
   },
   CheckpointPodRequest: {
     pod_sandbox_id: honoured('a ready pod', POD),
