@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failedPrecondition } from '../errors.js';
-import { parseCdiDocument, type CdiDocument, type ContainerEdits } from './cdi-document.js';
+import type { CdiDocument, ContainerEdits } from './cdi-document.js';
 import type { RequestedDevice } from './requested-devices.js';
 
 /** Far above any real file. */
@@ -121,6 +121,8 @@ export class CdiDirectories {
     if (!found.isFile()) return [this.remember({ path, print, problem: 'is not a regular file' })];
     if (size > MAX_FILE_BYTES) return [this.remember({ path, print, problem: `is larger than ${MAX_FILE_BYTES} bytes` })];
     try {
+      // With its YAML parser it takes 8 MB of memory, which nodes without such files are spared.
+      const { parseCdiDocument } = await import('./cdi-document.js');
       return [{ path, print, document: parseCdiDocument(await readFile(path, 'utf8')) }];
     } catch (error) {
       return [this.remember({ path, print, problem: (error as Error).message })];

@@ -2,9 +2,12 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { create, extract, Parser, type ReadEntry } from 'tar';
+import type { ReadEntry } from 'tar';
 import { failedPrecondition } from '../errors.js';
 import { ArchiveEntry } from './archive-layout.js';
+
+/** Loaded at first use: it takes 10 MB of memory, and few nodes ever make a checkpoint. */
+const loadTar = () => import('tar');
 
 /** A document of an archive; a spec with many mounts is some 100 KiB. */
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
@@ -24,6 +27,7 @@ const RESTORED: readonly string[] = [
 
 /** Writes everything in `directory` into a new tar file that only root can read, and waits until it is on the disk. */
 export async function packArchive(directory: string, file: string, signal: AbortSignal): Promise<void> {
+  const { create } = await loadTar();
   const names = (await readdir(directory)).sort((a, b) => place(a) - place(b));
   const output = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
   await pipeline(Readable.from(create({ cwd: directory, portable: true }, names)), output, { signal });
@@ -31,17 +35,20 @@ export async function packArchive(directory: string, file: string, signal: Abort
 
 /** Writes a directory's files and directories, with owners and modes, into a tar file. Sockets and FIFOs are left out. */
 export async function packTree(directory: string, file: string, signal: AbortSignal): Promise<void> {
+  const { create } = await loadTar();
   const output = createWriteStream(file, { flags: 'wx', mode: 0o600 });
   await pipeline(Readable.from(create({ cwd: directory }, ['.'])), output, { signal });
 }
 
 /** Writes a tar file of the named files alone, without the directories they lie in. */
 export async function packFiles(directory: string, names: readonly string[], file: string): Promise<void> {
+  const { create } = await loadTar();
   await create({ cwd: directory, file, portable: true }, [...names]);
 }
 
 /** Puts such a file back; what is there already stays as it is. */
 export async function unpackTree(file: string, directory: string): Promise<void> {
+  const { extract } = await loadTar();
   await extract({ file, cwd: directory, keep: true, preserveOwner: true, strict: true, filter: isPlain });
 }
 
@@ -51,6 +58,7 @@ export async function unpackTree(file: string, directory: string): Promise<void>
  * @throws Error when it is no tar archive or a document is too large
  */
 export async function readDocuments(file: string, names: readonly string[]): Promise<Map<string, string>> {
+  const { Parser } = await loadTar();
   const found = new Map<string, string>();
   let failure: Error | undefined;
   const parser = new Parser({
@@ -77,6 +85,7 @@ export async function readDocuments(file: string, names: readonly string[]): Pro
 
 /** Unpacks what a restore uses. The archive is not trusted: only plain files with known names are taken, and they belong to root. @throws FAILED_PRECONDITION when it is damaged */
 export async function unpackArchive(file: string, directory: string): Promise<void> {
+  const { extract } = await loadTar();
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const filter = (path: string, entry: ReadEntry | object) => isPlain(path, entry) && isRestored(plainPath(path));
   try {

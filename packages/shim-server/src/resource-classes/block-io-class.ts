@@ -3,7 +3,7 @@ import type { LinuxBlockIo, LinuxThrottleDevice } from '@criquet/runtime-contain
 import { failedPrecondition } from '../errors.js';
 import { toDevice } from '../spec/device-node.js';
 import { annotatedClass, type AnnotatedContainer } from './annotated-class.js';
-import { parseBlockIoClasses, type BlockIoClasses, type BlockIoParameters } from './block-io-document.js';
+import type { BlockIoClasses, BlockIoParameters } from './block-io-document.js';
 import { matchPaths } from './match-paths.js';
 
 const ANNOTATIONS = {
@@ -42,6 +42,8 @@ export async function blockIoClass(container: AnnotatedContainer, options: Block
 async function readClasses(file: string): Promise<BlockIoClasses> {
   if (file === '') throw new Error('resources.blockio_config_file is not set');
   try {
+    // With its YAML parser it takes 8 MB of memory, which nodes without such a file are spared.
+    const { parseBlockIoClasses } = await import('./block-io-document.js');
     return parseBlockIoClasses(await readFile(file, 'utf8'));
   } catch (error) {
     throw new Error(`${file}: ${(error as Error).message}`, { cause: error });
