@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ContainerLocks } from '../container/container-locks.js';
-import { Token, type Containers, type NodeRoots } from '../tokens.js';
+import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
 import { killProcess } from './kill-process.js';
 
 /** How long a shim may be silent while its pod is to end. */
@@ -24,14 +24,20 @@ export class SilentShims {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Config) private readonly config: CriquetConfig,
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.NodeRoots) private readonly roots: NodeRoots,
     @inject(Token.Logger) private readonly log: Logger,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
   ) {}
 
-  /** Kills the shim of a pod that is being stopped or removed when a task of the pod says nothing for ten seconds. */
+  /**
+   * Kills the shim of a pod that is being stopped or removed when a task of the pod says nothing for ten seconds. Not of a pod that never became
+   * ready: its shim may still be making the pause process, and killed then would leave what the OCI runtime has begun.
+   */
   async end(sandboxId: string, signal?: AbortSignal): Promise<void> {
+    const phase = this.sandboxes.get(sandboxId)?.phase;
+    if (phase !== 'ready' && phase !== 'stopped') return;
     const ids = this.containers.all().filter((container) => container.sandboxId === sandboxId).map(({ id }) => id);
     let silent = await this.silent(sandboxId, PATIENCE_MS);
     if (!silent) {

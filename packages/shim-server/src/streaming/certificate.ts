@@ -30,7 +30,9 @@ export class CertificateFiles {
   /** @throws Error naming the file that cannot be read, or saying that the two do not fit */
   async read(): Promise<KeyPair> {
     this.stamp = await this.currentStamp();
-    const [cert, key] = await Promise.all([readPem('cert_file', this.certFile), readPem('key_file', this.keyFile)]);
+    // In turn: of two that cannot be read the same one is named each time.
+    const cert = await readPem('cert_file', this.certFile);
+    const key = await readPem('key_file', this.keyFile);
     try {
       createSecureContext({ cert, key });
     } catch (error) {
