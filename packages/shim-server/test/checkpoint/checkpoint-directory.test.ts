@@ -3,18 +3,16 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { captureDirectory, removePart, removeTree, restoreDirectory } from '../../src/checkpoint/checkpoint-directory.js';
-import { mount } from '../../src/runtime/mount.js';
+import { mount, MountFlag } from '../../src/runtime/mount.js';
 import { readMountInfo } from '../../src/spec/mount-info.js';
 import { Layout } from '../../src/state/layout.js';
-
-const MS_BIND = 0x1000;
 
 void t.test('what CRIU left mounted is unmounted, not removed through', async (t) => {
   const dir = t.testdir({ node: { cgroup: { 'cgroup.procs': '' } }, tree: { dump: { yard: {} } } });
   const yard = join(dir, 'tree/dump/yard');
   mount('tmpfs', yard, 'tmpfs', 0, '');
   await mkdir(join(yard, 'pids'));
-  mount(join(dir, 'node'), join(yard, 'pids'), '', MS_BIND, '');
+  mount(join(dir, 'node'), join(yard, 'pids'), '', MountFlag.bind, '');
   await removeTree(join(dir, 'tree'));
   t.same(await readdir(dir), ['node']);
   t.same(await readdir(join(dir, 'node/cgroup')), ['cgroup.procs'], 'what was mounted is as it was');
