@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # What the suites under a real Kubernetes run on: its programs, built from their Go module in groups that take from one to
 # ten minutes each when nothing is in Go's cache; etcd from a package; CoreDNS; and a registry that also holds the images of
-# Kubernetes' own suites. Each provide_* function adds to CRIQUET_E2E_TOOLS, after provide_e2e_environment.
+# Kubernetes' own suites. Each provide_* function adds to CRIQUET_E2E_TOOLS and sets CRIQUET_E2E_KUBERNETES_IMAGES, after
+# provide_e2e_environment.
 
 # The version is compiled in, as Kubernetes' releases do: the suites parse it.
 kubernetes_flags() { # VERSION
@@ -68,8 +69,7 @@ kubernetes_build_seconds() { # GROUP...
 provide_kubelet() {
   local directory images
   images=$(provide_kubernetes_images) || fail "no images for Kubernetes' suites"
-  # They are the suites' images and more.
-  export CRIQUET_E2E_IMAGES=$images
+  export CRIQUET_E2E_KUBERNETES_IMAGES=$images
   directory=$(kubernetes_tools kubelet) || fail "the kubelet $KUBERNETES_VERSION could not be built"
   add_tools "$directory"
 }
