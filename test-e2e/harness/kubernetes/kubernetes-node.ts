@@ -25,6 +25,8 @@ export class KubernetesNode {
     readonly room: Room,
     readonly node: TestNode,
     readonly kubelet: Kubelet,
+    /** For files of what belongs to the node beside runtime and kubelet; goes away with it. */
+    readonly directory: string,
     private readonly site: Site,
   ) {}
 
@@ -54,7 +56,7 @@ export class KubernetesNode {
       await room.run('mkdir', '-p', '/run/containerd');
       await room.run('ln', '-s', node.containerd.paths.socket, '/run/containerd/containerd.sock');
       const kubelet = await Kubelet.start({ node, room, ...options });
-      return new KubernetesNode(room, node, kubelet, site);
+      return new KubernetesNode(room, node, kubelet, directory, site);
     } catch (error) {
       for (const step of undo.reverse()) await step();
       throw error;
