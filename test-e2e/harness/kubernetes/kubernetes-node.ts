@@ -31,6 +31,11 @@ export class KubernetesNode {
     return this.inRoom.node;
   }
 
+  /** For files of what belongs to the node beside runtime and kubelet; goes away with it. */
+  get directory(): string {
+    return this.inRoom.directory;
+  }
+
   /** Ends kubelet, pods, runtime and containerd, and takes away all of them. */
   async dispose(): Promise<void> {
     await this.kubelet.dispose();

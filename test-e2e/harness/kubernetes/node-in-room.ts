@@ -23,6 +23,8 @@ export class NodeInRoom {
   private constructor(
     readonly room: Room,
     readonly node: TestNode,
+    /** For files of what belongs to the node beside its runtime; goes away with it. */
+    readonly directory: string,
     private readonly site: Site,
   ) {}
 
@@ -51,7 +53,7 @@ export class NodeInRoom {
       // cAdvisor in the kubelet looks for containerd here, and nowhere else.
       await room.run('mkdir', '-p', '/run/containerd');
       await room.run('ln', '-s', node.containerd.paths.socket, '/run/containerd/containerd.sock');
-      return new NodeInRoom(room, node, site);
+      return new NodeInRoom(room, node, directory, site);
     } catch (error) {
       for (const step of undo.reverse()) await step();
       throw error;
