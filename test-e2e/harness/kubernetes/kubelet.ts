@@ -141,18 +141,12 @@ export class Kubelet {
     await this.stop();
     await this.restoreKernelSettings?.();
     this.restoreKernelSettings = undefined;
-    await this.unmountVolumes();
+    await this.options.room.unmountVolumes();
   }
 
   /** Removes the cgroups that the kubelet made; call it when the node is gone. */
   async removeCgroups(): Promise<void> {
     await removeCgroupRoot(this.options.node.cgroupParent);
-  }
-
-  /** Volumes that pods left mounted: their directory is removed with the node's, and must not be busy. */
-  private async unmountVolumes(): Promise<void> {
-    const { room } = this.options;
-    await room.run('sh', '-c', `awk '$5 ~ "^/var/lib/kubelet/." { print $5 }' /proc/self/mountinfo | sort -r | xargs -r umount -l`);
   }
 
   private get staticPods(): string {
