@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SpecResult } from '../critest/junit.js';
+import type { SpecResult } from '../report/junit.js';
 import { readSkipList } from '../critest/skip-list.js';
 import { judge, type Verdict } from '../critest/verdicts.js';
 import type { Engine, Environment } from '../harness/environment.js';
@@ -37,7 +37,8 @@ export async function chosenGuests(environment: Environment, whole: boolean): Pr
       { kind: 'suite', name: 'systemd-node', engine, file: SYSTEMD_NODE },
     ],
     judge: (results) => judgeNames(results, choice),
-    timeoutMs: 15 * 60_000,
+    // Beside other suites it has not the machine to itself.
+    timeoutMs: 20 * 60_000,
   };
   if (!whole) return [qemu];
   const skips = await readSkipList(join(environment.checkout, 'test-e2e', 'critest', 'skips'));
