@@ -61,9 +61,15 @@ export class Kubectl {
     return new RunningCommand(this.program, this.arguments(args), this.env);
   }
 
-  private get env(): Record<string, string> {
+  /** Added to the environment of kubectl. */
+  get env(): Record<string, string> {
     // Its cache would be below the home directory.
     return { KUBECACHEDIR: join(this.directory, 'kubectl-cache'), KUBERC: 'off' };
+  }
+
+  /** Program and arguments of a command, for one that starts it by itself. */
+  command(args: readonly string[]): [program: string, args: readonly string[]] {
+    return [this.program, this.arguments(args)];
   }
 
   private arguments(args: readonly string[]): string[] {
