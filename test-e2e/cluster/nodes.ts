@@ -8,7 +8,6 @@ import { resourceMetrics } from './checks/figures.js';
 import { deployment, FOR_EVER, pod, podSpec, script, service, webServer } from './checks/objects.js';
 import type { Check, Scene } from './checks/scene.js';
 import { clientContainer, fetchFrom, podsOf } from './checks/services.js';
-import { rolledOut } from './checks/workloads.js';
 import { expectNothingLeft, statesOf } from './nothing-left.js';
 import { runChecks } from './run-checks.js';
 
@@ -34,7 +33,7 @@ await t.test('a cluster of several nodes on criquet', async (t) => {
     const third = await cluster.addNode({ engine: newest, runtime: 'criquet' });
     const { kubectl } = cluster;
     await kubectl.apply(spread(3), pod('client', clientContainer, { nodeName: 'node-0' }));
-    await rolledOut(kubectl, 'deployment/web');
+    await kubectl.rolledOut('deployment/web');
     await kubectl.wait('condition=Ready', 'pod/client');
     const pods = await podsOf(kubectl, 'web');
     t.same(pods.map(({ spec }) => spec.nodeName).sort(), ['node-0', 'node-1', 'node-2'], 'one pod a node');
@@ -66,7 +65,7 @@ async function acrossNodes({ kubectl }: Scene): Promise<void> {
 /** By its address from each node's pod, and by a port of either node. */
 async function serviceAcrossNodes({ kubectl, cluster }: Scene): Promise<void> {
   await kubectl.apply(spread(2), service('web', { type: 'NodePort' }), ...[0, 1].map((index) => pod(`client-${index}`, clientContainer, { nodeName: `node-${index}` })));
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('deployment/web');
   const names = (await podsOf(kubectl, 'web')).map(({ metadata }) => metadata.name).sort();
   const { spec } = await kubectl.json<{ spec: { clusterIP: string; ports: { nodePort: number }[] } }>('get', 'service', 'web');
   for (const [index, node] of cluster.nodes.entries()) {
@@ -90,12 +89,12 @@ async function drain({ kubectl, cluster }: Scene): Promise<void> {
     metadata: { name: 'everywhere' },
     spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: podSpec(script(FOR_EVER)) } },
   });
-  await rolledOut(kubectl, 'daemonset/everywhere');
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('daemonset/everywhere');
+  await kubectl.rolledOut('deployment/web');
   const nodesOf = async (app: string) => (await podsOf(kubectl, app)).map(({ spec }) => spec.nodeName).sort();
   assert.deepEqual(await nodesOf('everywhere'), ['node-0', 'node-1']);
   await cluster.kubectl.run('drain', 'node-1', '--ignore-daemonsets', '--force', '--delete-emptydir-data', '--timeout=90s');
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('deployment/web');
   assert.deepEqual(await nodesOf('web'), ['node-0', 'node-0', 'node-0', 'node-0']);
   assert.deepEqual(await nodesOf('everywhere'), ['node-0', 'node-1']);
   await cluster.kubectl.run('uncordon', 'node-1');

@@ -23,7 +23,7 @@ export async function runChecks(t: Test, cluster: Cluster, checks: Checks, diffe
     const namespace = namespaces[index] ?? '';
     const kubectl = cluster.kubectl.in(namespace);
     await t.test(name, async (t) => {
-      await kubectl.run('wait', '--for=create', 'serviceaccount/default', 'configmap/kube-root-ca.crt', '--timeout=60s');
+      await kubectl.wait('create', 'serviceaccount/default');
       const happened = async () => checks[name]?.({ cluster, kubectl, node });
       const difference = differences[name];
       if (difference !== undefined) {

@@ -7,7 +7,7 @@ import type { Scene } from './scene.js';
 export async function ephemeralContainer({ kubectl }: Scene): Promise<void> {
   await kubectl.apply(pod('silent', script(FOR_EVER)));
   await kubectl.wait('condition=Ready', 'pod/silent');
-  await kubectl.run('debug', 'silent', '--profile=general', `--image=${BUSYBOX}`, '--target=main', '--container=looker', '--', 'sh', '-c', `hostname; cat /proc/1/cmdline; ${FOR_EVER}`);
+  await kubectl.run('debug', 'silent', '--profile=general', `--image=${BUSYBOX}`, '--target=main', '--container=looker', '--', 'sh', '-c', `hostname; cat /proc/1/cmdline; echo; ${FOR_EVER}`);
   await eventually(async () => assert.match(await kubectl.run('logs', 'silent', '--container=looker'), /^silent\n.*trap exit TERM/s), 60_000, 500);
   const { status } = await kubectl.json<Pod>('get', 'pod', 'silent');
   assert.equal(status.containerStatuses[0]?.restartCount, 0);
@@ -20,7 +20,7 @@ export async function nodeDebugging({ kubectl, node }: Scene): Promise<void> {
   const [debugger_] = (await kubectl.json<List<Pod>>('get', 'pods')).items.filter(({ metadata }) => metadata.name.startsWith(`node-debugger-${name}-`));
   assert.ok(debugger_);
   const { name: pod } = debugger_.metadata;
-  await kubectl.run('wait', '--for=jsonpath={.status.phase}=Succeeded', `pod/${pod}`, '--timeout=60s');
+  await kubectl.wait('jsonpath={.status.phase}=Succeeded', `pod/${pod}`);
   const said = await kubectl.run('logs', pod);
   assert.match(said, new RegExp(`^${name}\n/host/var/lib/kubelet/pods\n.*inet ${node.room.address}/`, 's'));
 }

@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { deployment, FOR_EVER, script, webServer } from './objects.js';
 import type { Scene } from './scene.js';
 import { podsOf } from './services.js';
-import { rolledOut } from './workloads.js';
 
 /** The kubelet starts again: pods go on, and what was asked for meanwhile is done. */
 export async function kubeletRestart({ kubectl, node }: Scene): Promise<void> {
   await kubectl.apply(deployment('steady', 3, webServer()));
-  await rolledOut(kubectl, 'deployment/steady');
+  await kubectl.rolledOut('deployment/steady');
   const before = await runs(kubectl);
   await node.kubelet.stop();
   await kubectl.run('scale', 'deployment/steady', '--replicas=5');
   await node.kubelet.start();
-  await rolledOut(kubectl, 'deployment/steady');
+  await kubectl.rolledOut('deployment/steady');
   expectSameRuns(before, await runs(kubectl));
 }
 
@@ -21,16 +20,16 @@ export async function runtimeKilled({ kubectl, node }: Scene): Promise<void> {
   const { criquet } = node.node;
   if (criquet === undefined) throw new Error('only criquet is a process of its own');
   await kubectl.apply(deployment('steady', 3, webServer()), deployment('churn', 2, script(FOR_EVER)));
-  await rolledOut(kubectl, 'deployment/steady');
-  await rolledOut(kubectl, 'deployment/churn');
+  await kubectl.rolledOut('deployment/steady');
+  await kubectl.rolledOut('deployment/churn');
   const before = await runs(kubectl);
-  for (const replicas of [8, 1, 6]) {
+  for (const replicas of [6, 2]) {
     await kubectl.run('scale', 'deployment/churn', `--replicas=${replicas}`);
     await criquet.stop('SIGKILL');
     await criquet.start();
   }
-  await rolledOut(kubectl, 'deployment/churn');
-  await rolledOut(kubectl, 'deployment/steady');
+  await kubectl.rolledOut('deployment/churn');
+  await kubectl.rolledOut('deployment/steady');
   expectSameRuns(before, await runs(kubectl));
   const churn = await podsOf(kubectl, 'churn');
   assert.equal(churn.flatMap(({ status }) => status.containerStatuses).filter(({ restartCount }) => restartCount > 0).length, 0);

@@ -31,7 +31,7 @@ export async function followAndPrevious({ kubectl }: Scene): Promise<void> {
       volumes: [{ name: 'data', emptyDir: {} }],
     }),
   );
-  await kubectl.run('wait', '--for=jsonpath={.status.containerStatuses[0].state.running}', 'pod/counter', '--timeout=60s');
+  await kubectl.wait('jsonpath={.status.containerStatuses[0].state.running}', 'pod/counter');
   const following = kubectl.start('logs', 'counter', '--follow');
   await following.printed('line 2\n');
   const { code, stdout } = await following.exited(30_000);

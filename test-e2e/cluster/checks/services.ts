@@ -4,12 +4,11 @@ import { clusterDns, DNS_DOMAIN } from '../../harness/kubernetes/cluster-dns.js'
 import type { Kubectl } from '../../harness/kubernetes/kubectl.js';
 import { AGNHOST, deployment, FOR_EVER, pod, script, service, webServer, type List, type Pod } from './objects.js';
 import type { Scene } from './scene.js';
-import { rolledOut } from './workloads.js';
 
 /** A Service is reached by its address and by a port of the node, and leads to each of its pods. */
 export async function clusterIpAndNodePort({ kubectl, node }: Scene): Promise<void> {
   await kubectl.apply(deployment('web', 2, webServer()), service('web', { type: 'NodePort' }), pod('client', clientContainer));
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('deployment/web');
   await kubectl.wait('condition=Ready', 'pod/client');
   const names = (await podsOf(kubectl, 'web')).map(({ metadata }) => metadata.name).sort();
   const { spec } = await kubectl.json<{ spec: { clusterIP: string; ports: { nodePort: number }[] } }>('get', 'service', 'web');
@@ -42,8 +41,8 @@ export async function dns({ kubectl, cluster }: Scene, image: string): Promise<v
     { ...service('all', { clusterIP: 'None', selector: { app: 'web' } }) },
     pod('client', clientContainer),
   );
-  await rolledOut(cluster.kubectl.in('kube-system'), 'deployment/coredns');
-  await rolledOut(kubectl, 'deployment/web');
+  await cluster.kubectl.in('kube-system').rolledOut('deployment/coredns');
+  await kubectl.rolledOut('deployment/web');
   await kubectl.wait('condition=Ready', 'pod/client');
   const look = async (name: string) => (await kubectl.run('exec', 'client', '--', 'dig', '+short', '+search', name)).trim().split('\n').sort();
   const { spec } = await kubectl.json<{ spec: { clusterIP: string } }>('get', 'service', 'web');

@@ -7,13 +7,13 @@ import type { Scene } from './scene.js';
 /** A Deployment gets a new image, pod by pod, and its former one again. */
 export async function rollOutAndBack({ kubectl }: Scene): Promise<void> {
   await kubectl.apply(deployment('web', 2, webServer({ image: EARLIER_AGNHOST })));
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('deployment/web');
   assert.deepEqual(await imagesOf(kubectl), [EARLIER_AGNHOST, EARLIER_AGNHOST]);
   await kubectl.run('set', 'image', 'deployment/web', `main=${AGNHOST}`);
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('deployment/web');
   await eventually(async () => assert.deepEqual(await imagesOf(kubectl), [AGNHOST, AGNHOST]), 30_000, 500);
   await kubectl.run('rollout', 'undo', 'deployment/web');
-  await rolledOut(kubectl, 'deployment/web');
+  await kubectl.rolledOut('deployment/web');
   await eventually(async () => assert.deepEqual(await imagesOf(kubectl), [EARLIER_AGNHOST, EARLIER_AGNHOST]), 30_000, 500);
 }
 
@@ -61,7 +61,7 @@ export async function statefulSet({ kubectl }: Scene): Promise<void> {
       template: { metadata: { labels: { app: 'db' } }, spec: podSpec(script(`hostname -f; ${FOR_EVER}`)) },
     },
   });
-  await rolledOut(kubectl, 'statefulset/db');
+  await kubectl.rolledOut('statefulset/db');
   const uid = async () => (await kubectl.json<Pod>('get', 'pod', 'db-1')).metadata.uid;
   const first = await uid();
   const domain = `db.${kubectl.namespace}.svc.cluster.local`;
@@ -70,11 +70,6 @@ export async function statefulSet({ kubectl }: Scene): Promise<void> {
   await eventually(async () => assert.notEqual(await uid(), first), 30_000, 500);
   await kubectl.wait('condition=Ready', 'pod/db-1');
   assert.equal(await kubectl.run('exec', 'db-1', '--', 'hostname'), 'db-1\n');
-}
-
-/** Waits for the end of a roll-out. */
-export async function rolledOut(kubectl: Kubectl, workload: string): Promise<void> {
-  await kubectl.run('rollout', 'status', workload, '--timeout=110s');
 }
 
 async function imagesOf(kubectl: Kubectl): Promise<(string | undefined)[]> {

@@ -16,6 +16,8 @@ export interface NodeInRoomOptions {
   readonly index?: number;
   /** Lines for the end of criquet's configuration file. */
   readonly extraConfig?: string;
+  /** criquet's log level. Default: debug. */
+  readonly logLevel?: string;
 }
 
 /** A room with containerd and a CRI runtime: what a kubelet is put on. */
@@ -48,6 +50,7 @@ export class NodeInRoom {
         podSubnet,
         place: room,
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
+        ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
       });
       undo.push(() => node.dispose());
       // cAdvisor in the kubelet looks for containerd here, and nowhere else.
