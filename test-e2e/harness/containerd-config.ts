@@ -1,4 +1,4 @@
-import { cgroupDriver } from './cgroup-driver.js';
+import type { CgroupDriver } from './cgroup-driver.js';
 
 /** Private places of one containerd. */
 export interface ContainerdPaths {
@@ -13,6 +13,7 @@ export interface CriPluginOptions {
   readonly cniConfDir: string;
   readonly cniBinDirs: readonly string[];
   readonly sandboxImage: string;
+  readonly cgroupDriver: CgroupDriver;
 }
 
 const CRI_PLUGINS = ['io.containerd.cri.v1.images', 'io.containerd.cri.v1.runtime', 'io.containerd.grpc.v1.cri'];
@@ -51,7 +52,7 @@ function criPluginConfig(cri: CriPluginOptions): string {
   [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
     [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-      SystemdCgroup = ${cgroupDriver === 'systemd'}
+      SystemdCgroup = ${cri.cgroupDriver === 'systemd'}
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = ${toml(cri.cniBinDirs)}
     conf_dir = ${toml(cri.cniConfDir)}

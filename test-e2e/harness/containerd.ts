@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerdConfig, type ContainerdPaths, type CriPluginOptions } from './containerd-config.js';
 import { Daemon } from './daemon.js';
+import type { Place } from './place.js';
 import { run } from './run.js';
 
 export interface ContainerdOptions {
@@ -11,6 +12,8 @@ export interface ContainerdOptions {
   readonly tools: readonly string[];
   /** Where all of its places, its log and its pid file go. */
   readonly directory: string;
+  /** Where it runs. Default: the namespaces of this process. */
+  readonly place?: Place;
   /** Present: its own CRI plugin serves, as the yardstick. */
   readonly cri?: CriPluginOptions;
 }
@@ -43,13 +46,14 @@ export class Containerd {
 
   /** Starts it again after `stop`, with the same places. */
   async start(): Promise<void> {
-    const { binDir, tools, directory } = this.options;
+    const { binDir, tools, directory, place } = this.options;
     this.daemon = await Daemon.start({
       name: 'containerd',
       program: join(binDir, 'containerd'),
       args: ['--config', this.configFile],
       env: { PATH: [binDir, ...tools, process.env.PATH ?? ''].join(':') },
       directory,
+      ...(place === undefined ? {} : { place }),
       ready: async () => {
         await this.ctr('version');
       },

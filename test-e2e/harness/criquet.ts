@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { connectCri } from '@criquet/cri-api';
 import { patience } from './environment.js';
 import { Daemon, type DaemonExit } from './daemon.js';
+import type { Place } from './place.js';
 
 export interface CriquetOptions {
   /** The `criquet` command. */
@@ -13,6 +14,8 @@ export interface CriquetOptions {
   readonly cniConfDir: string;
   readonly cniBinDirs: readonly string[];
   readonly hostsDir: string;
+  /** Where it runs. Default: the namespaces of this process. */
+  readonly place?: Place;
   /** Default: debug. */
   readonly logLevel?: string;
   /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
@@ -73,6 +76,7 @@ export class Criquet {
       program: this.options.program,
       args: ['serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
+      ...(this.options.place === undefined ? {} : { place: this.options.place }),
       ready,
       readyTimeoutMs: 60_000,
     });

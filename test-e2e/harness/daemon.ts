@@ -3,12 +3,15 @@ import { open, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { patience } from './environment.js';
+import { here, type Place } from './place.js';
 
 export interface DaemonOptions {
   /** Names its log and pid file. */
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
+  /** Where it runs. Default: the namespaces of this process. */
+  readonly place?: Place;
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   /** Where NAME.log (appended to) and NAME.pid are written. */
@@ -39,7 +42,8 @@ export class Daemon {
   static async start(options: DaemonOptions): Promise<Daemon> {
     const logFile = join(options.directory, `${options.name}.log`);
     const log = await open(logFile, 'a');
-    const child = spawn(options.program, [...options.args], {
+    const [program, args] = (options.place ?? here).command(options.program, options.args);
+    const child = spawn(program, [...args], {
       env: { ...process.env, ...options.env },
       stdio: ['ignore', log.fd, log.fd],
       // A process group of its own: an interrupt at the terminal reaches the test, which stops it in order.

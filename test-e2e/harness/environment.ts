@@ -19,6 +19,8 @@ export interface Environment {
   readonly registryProgram: string;
   /** A registry's storage that holds the images of `images/suite-images.ts`. */
   readonly registryStorage: string;
+  /** One that also holds those of the Kubernetes suites; undefined when they were not provided. */
+  readonly kubernetesRegistryStorage: string | undefined;
   /** Below which every node's directory is made. */
   readonly root: string;
   /** The `criquet` command under test; `CRIQUET_E2E_CRIQUET`, by default the checkout's `scripts/criquet`. */
@@ -48,6 +50,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
     crunDir: required('CRIQUET_E2E_CRUN'),
     registryProgram: required('CRIQUET_E2E_REGISTRY'),
     registryStorage: required('CRIQUET_E2E_IMAGES'),
+    kubernetesRegistryStorage: env.CRIQUET_E2E_KUBERNETES_IMAGES || undefined,
     root: env.CRIQUET_E2E_ROOT ?? '/tmp',
     criquetProgram: env.CRIQUET_E2E_CRIQUET ?? join(checkout, 'scripts/criquet'),
     checkout,

@@ -1,15 +1,15 @@
 import { createServer } from 'node:net';
 
-/** A TCP port of the loopback address that nobody listens on at this moment. */
-export function freePort(): Promise<number> {
+/** A TCP port of an address, by default loopback, that nobody listens on at this moment. */
+export function freePort(address = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
+    server.listen(0, address, () => {
+      const bound = server.address();
       server.close(() => {
-        if (address === null || typeof address === 'string') reject(new Error('no port'));
-        else resolve(address.port);
+        if (bound === null || typeof bound === 'string') reject(new Error('no port'));
+        else resolve(bound.port);
       });
     });
   });

@@ -1,5 +1,6 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { here, type Place } from './place.js';
 import { tryRun } from './run.js';
 
 /**
@@ -28,6 +29,8 @@ export const KINDS = [
 export type Kind = (typeof KINDS)[number];
 
 export interface NodeStateScope {
+  /** Where the node's daemons run. Default: the namespaces of this process. */
+  readonly place?: Place;
   /** Every process, mount and file that names this directory belongs to the node. */
   readonly directory: string;
   /** Directories whose files are compared, for example the runtime's state directory. Logs do not belong here. */
@@ -46,18 +49,19 @@ export interface NodeStateScope {
 
 /** Takes a snapshot. */
 export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
+  const place = scope.place ?? here;
   const [processes, mounts, netns, links, cgroups, iptables, nftables, addresses, files, containerd, sockets] = await Promise.all([
-    readProcesses(scope.directory, scope.daemons),
-    readMounts((line) => line.includes(scope.directory)),
-    readMounts((line) => line.includes(' - nsfs ') && line.includes(scope.directory)),
-    readLinks(scope.networkNames),
+    readProcesses(place, scope.directory, scope.daemons),
+    readMounts(place, (line) => line.includes(scope.directory)),
+    readMounts(place, (line) => line.includes(' - nsfs ') && line.includes(scope.directory)),
+    readLinks(place, scope.networkNames),
     readCgroups(scope.cgroupParent),
-    readIptables(scope.networkNames),
-    readNftables(scope.networkNames),
+    readIptables(place, scope.networkNames),
+    readNftables(place, scope.networkNames),
     readAddresses(scope.reservations),
     readFiles(scope.fileDirectories),
     readContainerd(scope.ctr),
-    readShimSockets(scope.directory),
+    readShimSockets(place, scope.directory),
   ]);
   return {
     processes,
@@ -91,10 +95,10 @@ function identity(kind: Kind, entry: string): string {
 }
 
 /** Processes that name the directory in their command line or live in a mount namespace that shows it. */
-async function readProcesses(directory: string, daemons: readonly number[]): Promise<string[]> {
-  const own = await readlink('/proc/self/ns/mnt');
+async function readProcesses(place: Place, directory: string, daemons: readonly number[]): Promise<string[]> {
+  const own = await readlink(`/proc/${place.pid}/ns/mnt`);
   const found: string[] = [];
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && ![process.pid, ...daemons].includes(Number(name)))) {
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && ![process.pid, place.pid, ...daemons].includes(Number(name)))) {
     const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim();
     const namespace = await readlink(`/proc/${pid}/ns/mnt`).catch(() => own);
     const theirs = namespace === own ? '' : await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
@@ -104,17 +108,20 @@ async function readProcesses(directory: string, daemons: readonly number[]): Pro
   return found.filter((line) => !/^\d+ \S*\/ctr /.test(line)).sort();
 }
 
-async function readMounts(belongs: (line: string) => boolean): Promise<string[]> {
-  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').filter(belongs);
+async function readMounts(place: Place, belongs: (line: string) => boolean): Promise<string[]> {
+  const lines = (await readFile(`/proc/${place.pid}/mountinfo`, 'utf8')).split('\n').filter(belongs);
   return lines.map((line) => line.split(' ')[4] ?? line).sort();
 }
 
 /** Links of pods on the node's bridge. The bridge itself stays: its plugin makes it once and never removes it. */
-async function readLinks(names: readonly string[]): Promise<string[]> {
-  const { stdout } = await tryRun('ip', ['-json', 'link', 'show']);
+async function readLinks(place: Place, names: readonly string[]): Promise<string[]> {
+  const { stdout } = await tryRun(...place.command('ip', ['-json', 'link', 'show']));
   const links = JSON.parse(stdout === '' ? '[]' : stdout) as { ifname: string; master?: string }[];
   return links.filter((link) => names.includes(link.master ?? '')).map((link) => link.ifname).sort();
 }
+
+/** Cgroups of all pods and of a class of them; a kubelet keeps them while it runs. */
+const OF_THE_KUBELET = /\/kubepods(\/(besteffort|burstable))?$/;
 
 async function readCgroups(parent: string): Promise<string[]> {
   const found: string[] = [];
@@ -122,7 +129,7 @@ async function readCgroups(parent: string): Promise<string[]> {
     for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
       if (!entry.isDirectory()) continue;
       const path = join(directory, entry.name);
-      if (inside) found.push(path);
+      if (inside && !OF_THE_KUBELET.test(path)) found.push(path);
       await descend(path, inside || entry.name === parent || entry.name === `${parent}.slice`);
     }
   };
@@ -130,10 +137,10 @@ async function readCgroups(parent: string): Promise<string[]> {
   return found.sort();
 }
 
-async function readIptables(names: readonly string[]): Promise<string[]> {
+async function readIptables(place: Place, names: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const command of ['iptables-save', 'ip6tables-save']) {
-    const { stdout } = await tryRun(command, []).catch(() => ({ stdout: '' }));
+    const { stdout } = await tryRun(...place.command(command, [])).catch(() => ({ stdout: '' }));
     const rules = stdout.split('\n').filter((line) => line.startsWith('-A '));
     const tagged = rules.filter((rule) => names.some((name) => rule.includes(name)));
     // Chains that tagged rules jump to belong to them, with every rule inside.
@@ -144,8 +151,8 @@ async function readIptables(names: readonly string[]): Promise<string[]> {
   return found.sort();
 }
 
-async function readNftables(names: readonly string[]): Promise<string[]> {
-  const { stdout } = await tryRun('nft', ['list', 'ruleset']).catch(() => ({ stdout: '' }));
+async function readNftables(place: Place, names: readonly string[]): Promise<string[]> {
+  const { stdout } = await tryRun(...place.command('nft', ['list', 'ruleset'])).catch(() => ({ stdout: '' }));
   const lines = stdout.split('\n').map((line) => line.trim().replace(/counter packets \d+ bytes \d+ /, ''));
   return lines.filter((line) => names.some((name) => line.includes(name))).sort();
 }
@@ -190,8 +197,8 @@ async function readContainerd(ctr: NodeStateScope['ctr']): Promise<Record<Contai
 }
 
 /** Sockets of shims are under a path that containerd fixes; those of the node are found by the processes that hold them. */
-async function readShimSockets(directory: string): Promise<string[]> {
-  const held = await readFile('/proc/net/unix', 'utf8');
+async function readShimSockets(place: Place, directory: string): Promise<string[]> {
+  const held = await readFile(`/proc/${place.pid}/net/unix`, 'utf8');
   const paths = held.split('\n').flatMap((line) => /\s(\/\S+)$/.exec(line)?.[1] ?? []);
   return [...new Set(paths.filter((path) => path.startsWith(directory) && path.includes('/s/')))].sort();
 }

@@ -3,13 +3,14 @@ import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
-import { cgroupDriver, cgroupParentOf } from './cgroup-driver.js';
+import { cgroupDriver, cgroupParentOf, type CgroupDriver } from './cgroup-driver.js';
 import { Containerd } from './containerd.js';
 import { Criquet } from './criquet.js';
 import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
 import { eventually } from './eventually.js';
 import { compareNodeStates, readNodeState, type NodeState, type NodeStateScope } from './node-state.js';
 import { removePodNetwork, writePodNetwork, type PodNetwork } from './pod-network.js';
+import { here, type Place } from './place.js';
 import { startRegistry, type Registry } from './registry.js';
 import { writeRegistryHosts } from './registry-hosts.js';
 import { tryRun } from './run.js';
@@ -25,6 +26,12 @@ export interface NodeOptions {
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
   readonly environment?: Environment;
+  /** Where its daemons run. Default: the namespaces of this process. */
+  readonly place?: Place;
+  /** A registry that several nodes share. Default: one of the node's own, on loopback. */
+  readonly registry?: Registry;
+  /** The subnet of its pods, a /24. Default: a free one. */
+  readonly podSubnet?: string;
 }
 
 /** The image of containerd's own sandboxes; a look-alike in the suites' registry. */
@@ -55,7 +62,7 @@ export class TestNode {
     const tag = randomBytes(4).toString('hex');
     const directory = join(environment.root, `criquet-e2e-${tag}`);
     await mkdir(directory, { recursive: true });
-    const network = await writePodNetwork(directory);
+    const network = await writePodNetwork(directory, options.podSubnet);
     const node = new TestNode(environment, options, directory, `criquet-e2e-${tag}`, network, join(directory, 'hosts'));
     try {
       await node.startDaemons(binDir);
@@ -68,23 +75,22 @@ export class TestNode {
 
   private async startDaemons(binDir: string): Promise<void> {
     const { environment, options, directory, network, hostsDir } = this;
-    this.startedRegistry = await startRegistry({
-      program: environment.registryProgram,
-      storage: environment.registryStorage,
-      directory,
-    });
+    this.startedRegistry = options.registry === undefined ? await this.startOwnRegistry() : undefined;
     await writeRegistryHosts(hostsDir, this.registry.url);
     const places = { cniConfDir: network.confDir, cniBinDirs: [this.ownPluginDir, environment.cniBinDir], hostsDir };
+    const place = options.place ?? here;
     this.startedContainerd = await Containerd.start({
       binDir,
       tools: environment.tools,
       directory,
-      ...(options.runtime === 'criquet' ? {} : { cri: { sandboxImage: SANDBOX_IMAGE, ...places } }),
+      place,
+      ...(options.runtime === 'criquet' ? {} : { cri: { sandboxImage: SANDBOX_IMAGE, cgroupDriver: this.cgroupDriver, ...places } }),
     });
     if (options.runtime === 'criquet') {
       this.startedCriquet = await Criquet.start({
         program: environment.criquetProgram,
         directory,
+        place,
         containerdSocket: this.containerd.paths.socket,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
@@ -94,9 +100,15 @@ export class TestNode {
     await eventually(() => this.expectReady(), 60_000);
   }
 
+  private startOwnRegistry(): Promise<Registry> {
+    const { registryProgram: program, registryStorage: storage } = this.environment;
+    return startRegistry({ program, storage, directory: this.directory });
+  }
+
   get registry(): Registry {
-    if (this.startedRegistry === undefined) throw new Error('the registry was not started');
-    return this.startedRegistry;
+    const registry = this.options.registry ?? this.startedRegistry;
+    if (registry === undefined) throw new Error('the registry was not started');
+    return registry;
   }
 
   get containerd(): Containerd {
@@ -106,7 +118,12 @@ export class TestNode {
 
   /** `cgroup_parent` of the node's pods as its cgroup driver wants it; with `name` (no dashes) a cgroup of a pod's own below it. */
   podCgroup(name = ''): string {
-    return cgroupParentOf(this.cgroupParent, name);
+    return cgroupParentOf(this.cgroupParent, name, this.cgroupDriver);
+  }
+
+  /** Who makes its pods' cgroups; there is no systemd in a place of its own. */
+  get cgroupDriver(): CgroupDriver {
+    return this.options.place === undefined ? cgroupDriver : 'cgroupfs';
   }
 
   /** Undefined where containerd's own plugin serves. */
@@ -193,6 +210,7 @@ export class TestNode {
 
   /** Kills by pid what still runs in the node's places, and unmounts what is left there. */
   private async sweep(): Promise<void> {
+    const place = this.options.place ?? here;
     const state = await readNodeState(this.scope());
     for (const line of state.processes) {
       try {
@@ -202,13 +220,13 @@ export class TestNode {
       }
     }
     await eventually(async () => {
-      const mounts = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
+      const mounts = (await readFile(`/proc/${place.pid}/mountinfo`, 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
       const left = mounts.filter((mount) => mount.startsWith(this.directory)).reverse();
-      for (const mount of left) await tryRun('umount', ['--lazy', mount]);
+      for (const mount of left) await tryRun(...place.command('umount', ['--lazy', mount]));
       if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
     });
     // systemd keeps the slices that it made for scopes, and takes their cgroups away itself.
-    if (cgroupDriver === 'systemd') await tryRun('systemctl', ['stop', `${this.cgroupParent}.slice`]);
+    if (this.cgroupDriver === 'systemd') await tryRun('systemctl', ['stop', `${this.cgroupParent}.slice`]);
     for (const cgroup of [...state.cgroups].reverse()) await tryRun('rmdir', [cgroup]);
     for (const hierarchy of await readdir('/sys/fs/cgroup')) await tryRun('rmdir', [join('/sys/fs/cgroup', hierarchy, this.cgroupParent)]);
     await tryRun('rmdir', [join('/sys/fs/cgroup', this.cgroupParent)]);
@@ -217,6 +235,7 @@ export class TestNode {
   private scope(): NodeStateScope {
     const { startedCriquet: criquet, startedContainerd: containerd } = this;
     return {
+      ...(this.options.place === undefined ? {} : { place: this.options.place }),
       directory: this.directory,
       fileDirectories: criquet === undefined ? [] : [criquet.stateDir, criquet.rootDir, criquet.cniCacheDir],
       networkNames: [this.network.name, this.network.bridge, this.network.subnet.replace(/0\/24$/, '')],

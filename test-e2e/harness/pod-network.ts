@@ -16,12 +16,14 @@ export interface PodNetwork {
 }
 
 /**
- * Writes a CNI configuration (bridge, host-local, portmap, and loopback as containerd's plugin wants it) under names and
- * a subnet that nothing on this machine uses.
+ * Writes a CNI configuration (bridge, host-local, portmap, and loopback as containerd's plugin wants it) under names that nothing
+ * on this machine uses.
+ *
+ * @param wanted the pods' subnet, a /24. Default: one that no route of this machine leads to
  */
-export async function writePodNetwork(directory: string): Promise<PodNetwork> {
+export async function writePodNetwork(directory: string, wanted?: string): Promise<PodNetwork> {
   const tag = createHash('sha256').update(directory).digest('hex').slice(0, 8);
-  const subnet = await freeSubnet(tag);
+  const subnet = wanted ?? (await freeSubnet(tag));
   const network: PodNetwork = {
     name: `e2e-${tag}`,
     bridge: `cq${tag}`,

@@ -12,6 +12,8 @@ export interface RegistryOptions {
   readonly directory: string;
   /** Default: false, pushes are refused. */
   readonly writable?: boolean;
+  /** Address that it listens on. Default: 127.0.0.1. */
+  readonly address?: string;
 }
 
 export interface Registry {
@@ -19,10 +21,11 @@ export interface Registry {
   readonly daemon: Daemon;
 }
 
-/** Starts a registry on a loopback port. */
+/** Starts a registry on a free port. */
 export async function startRegistry(options: RegistryOptions): Promise<Registry> {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
+  const address = options.address ?? '127.0.0.1';
+  const port = await freePort(address);
+  const url = `http://${address}:${port}`;
   const config = {
     version: '0.1',
     log: { level: 'warn', accesslog: { disabled: true } },
@@ -30,7 +33,7 @@ export async function startRegistry(options: RegistryOptions): Promise<Registry>
       filesystem: { rootdirectory: options.storage },
       maintenance: { uploadpurging: { enabled: false }, readonly: { enabled: options.writable !== true } },
     },
-    http: { addr: `127.0.0.1:${port}` },
+    http: { addr: `${address}:${port}` },
   };
   const file = join(options.directory, 'registry.yml');
   // Its configuration is YAML, of which JSON is a part.

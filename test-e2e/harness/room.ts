@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { eventually } from './eventually.js';
+import type { NodeNetwork } from './node-network.js';
+import type { Place } from './place.js';
+import { run } from './run.js';
+
+export interface RoomOptions {
+  /** The node's host name. */
+  readonly name: string;
+  readonly network: NodeNetwork;
+  /** Which of the network's node addresses it has, counted from 0. */
+  readonly index: number;
+  /** Where its own files are kept; must not be on an overlay file system. */
+  readonly directory: string;
+}
+
+/** Places that programs of a node have by fixed paths and that must be real directories, not an overlay: id-mapped mounts need them. */
+const OWN_DIRECTORIES = ['/var/lib/kubelet', '/var/log'];
+
+/**
+ * Network, mount and UTS namespaces of a node of its own. It sees the machine's files; what is written to /etc and /var stays
+ * in the room, /run is empty, and /var/lib/kubelet and /var/log are directories of its own. /sys shows the room's links.
+ */
+export class Room implements Place {
+  private constructor(
+    readonly pid: number,
+    /** Its address on the nodes' network. */
+    readonly address: string,
+    private readonly options: RoomOptions,
+  ) {}
+
+  static async open(options: RoomOptions): Promise<Room> {
+    const { directory, name, network, index } = options;
+    for (const part of ['etc', 'etc-work', 'var', 'var-work', ...OWN_DIRECTORIES]) await mkdir(join(directory, part), { recursive: true });
+    const holder = spawn(
+      'unshare',
+      ['--net', '--mount', '--uts', '--propagation', 'private', 'sh', '-ec', FURNISH, 'room', directory, name],
+      { stdio: ['ignore', 'pipe', 'pipe'], detached: true },
+    );
+    let said = '';
+    holder.stdout.on('data', (data: Buffer) => (said += data.toString()));
+    holder.stderr.on('data', (data: Buffer) => (said += data.toString()));
+    try {
+      await eventually(() => {
+        if (holder.pid === undefined || holder.exitCode !== null) throw new Error(`no room for ${name}: ${said.trim()}`);
+        if (!said.includes('furnished')) throw new Error(`the room of ${name} is not furnished: ${said.trim()}`);
+      });
+      // The holder outlives its pipes and does not keep this process.
+      holder.unref();
+      holder.stdout.destroy();
+      holder.stderr.destroy();
+      const pid = holder.pid ?? 0;
+      return new Room(pid, await network.attach(index, pid), options);
+    } catch (error) {
+      holder.kill('SIGKILL');
+      throw error;
+    }
+  }
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  /** Which node of the network it is. */
+  get index(): number {
+    return this.options.index;
+  }
+
+  /** Where a path of the room's own /var/log or /var/lib/kubelet is on the machine. */
+  outside(path: string): string {
+    if (!OWN_DIRECTORIES.some((own) => path === own || path.startsWith(`${own}/`))) throw new Error(`${path} is not below ${OWN_DIRECTORIES.join(' or ')}`);
+    return join(this.options.directory, path);
+  }
+
+  command(program: string, args: readonly string[]): [string, readonly string[]] {
+    return ['nsenter', ['--target', String(this.pid), '--net', '--mount', '--uts', '--', program, ...args]];
+  }
+
+  /** Runs a program in the room and returns what it printed. */
+  run(program: string, ...args: string[]): Promise<string> {
+    return run(...this.command(program, args));
+  }
+
+  /** Lets the room go and removes its directory; its namespaces end with the last process in them. */
+  async close(): Promise<void> {
+    await run('ip', ['link', 'delete', `node${this.index}`]);
+    try {
+      process.kill(this.pid, 'SIGKILL');
+    } catch {
+      // It has ended already.
+    }
+    await rm(this.options.directory, { recursive: true, force: true });
+  }
+}
+
+/** $1 the room's directory, $2 its host name. A mount can be moved only while it is private, so /sys comes before the sharing. */
+const FURNISH = `
+hostname "$2"
+mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/etc,workdir=$1/etc-work" /etc
+mount -t overlay overlay -o "lowerdir=/var,upperdir=$1/var,workdir=$1/var-work" /var
+mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run
+mkdir -p ${OWN_DIRECTORIES.join(' ')} /run/lock /run/sys
+for own in ${OWN_DIRECTORIES.join(' ')}; do mount --bind "$1$own" "$own"; done
+mount -t sysfs -o nosuid,nodev,noexec sysfs /run/sys
+mount --rbind /sys/fs/cgroup /run/sys/fs/cgroup
+mount --move /run/sys /sys
+rmdir /run/sys
+mount --make-rshared /
+echo furnished
+exec sleep infinity
+`;
