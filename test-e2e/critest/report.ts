@@ -1,4 +1,4 @@
-import type { SpecResult } from './junit.js';
+import type { SpecResult } from '../report/junit.js';
 
 /** A table of results: outcome, seconds, name, and why where it did not pass. */
 export function formatResults(title: string, results: readonly SpecResult[]): string {

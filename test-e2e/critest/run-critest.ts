@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { findTool } from '../harness/environment.js';
 import type { TestNode } from '../harness/node.js';
 import { tryRun } from '../harness/run.js';
-import { parseJunit, type SpecResult } from './junit.js';
+import { parseJunit, type SpecResult } from '../report/junit.js';
 
 export interface CritestOptions {
   /** Regular expression of spec names to run. Default: all but the benchmarks, which critest leaves out by itself. */

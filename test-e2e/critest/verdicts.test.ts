@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseJunit } from './junit.js';
+import { parseJunit } from '../report/junit.js';
 import { parseSkipList } from './skip-list.js';
 import { judge } from './verdicts.js';
 

@@ -1,4 +1,4 @@
-import type { SpecResult } from './junit.js';
+import type { SpecResult } from '../report/junit.js';
 import type { SkipList } from './skip-list.js';
 
 export interface Verdict {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { SpecResult } from '../critest/junit.js';
+import type { SpecResult } from '../report/junit.js';
 import { readSkipList } from '../critest/skip-list.js';
 import { judge, type Verdict } from '../critest/verdicts.js';
 import type { Engine, Environment } from '../harness/environment.js';

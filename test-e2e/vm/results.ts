@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { SpecResult } from '../critest/junit.js';
+import type { SpecResult } from '../report/junit.js';
 import { RESULT_FILES, type StepOutcome } from './guest-job.js';
 
 /** How the steps of a job went; empty when the guest came to none. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { SpecResult } from '../critest/junit.js';
+import type { SpecResult } from '../report/junit.js';
 import type { Verdict } from '../critest/verdicts.js';
 
 /** Reads spec names, one a line; empty lines and lines that begin with `#` are for readers. */

@@ -49,7 +49,7 @@ export class Kubelet {
     const kubelet = new Kubelet(program, options);
     await mkdir(kubelet.staticPods, { recursive: true });
     await makeCgroupRoot(node.cgroupParent);
-    kubelet.restoreKernelSettings = await keepKernelSettings();
+    kubelet.restoreKernelSettings = keepKernelSettings();
     try {
       await kubelet.start();
     } catch (error) {
@@ -140,18 +140,13 @@ export class Kubelet {
   async dispose(): Promise<void> {
     await this.stop();
     await this.restoreKernelSettings?.();
-    await this.unmountVolumes();
+    this.restoreKernelSettings = undefined;
+    await this.options.room.unmountVolumes();
   }
 
   /** Removes the cgroups that the kubelet made; call it when the node is gone. */
   async removeCgroups(): Promise<void> {
     await removeCgroupRoot(this.options.node.cgroupParent);
-  }
-
-  /** Volumes that pods left mounted: their directory is removed with the node's, and must not be busy. */
-  private async unmountVolumes(): Promise<void> {
-    const { room } = this.options;
-    await room.run('sh', '-c', `awk '$5 ~ "^/var/lib/kubelet/." { print $5 }' /proc/self/mountinfo | sort -r | xargs -r umount -l`);
   }
 
   private get staticPods(): string {

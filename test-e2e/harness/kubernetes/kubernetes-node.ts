@@ -1,72 +1,45 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Engine } from '../environment.js';
-import { TestNode, type Runtime } from '../node.js';
-import { Room } from '../room.js';
+import type { TestNode } from '../node.js';
+import type { Room } from '../room.js';
 import { Kubelet, type KubeletOptions } from './kubelet.js';
-import type { Site } from './site.js';
+import { NodeInRoom, type NodeInRoomOptions } from './node-in-room.js';
 
-export interface KubernetesNodeOptions extends Pick<KubeletOptions, 'fields' | 'kubeconfig' | 'flags'> {
-  readonly site: Site;
-  readonly engine: Engine;
-  readonly runtime: Runtime;
-  /** Default: `node-INDEX`. */
-  readonly name?: string;
-  /** Its place on the site's network, counted from 0; its pods' subnet is 10.88.INDEX.0/24. Default: 0. */
-  readonly index?: number;
-  /** Lines for the end of criquet's configuration file. */
-  readonly extraConfig?: string;
-}
+export interface KubernetesNodeOptions extends NodeInRoomOptions, Pick<KubeletOptions, 'fields' | 'kubeconfig' | 'flags'> {}
 
 /** A whole Kubernetes node in a room of its own: containerd, CRI runtime and kubelet. */
 export class KubernetesNode {
   private constructor(
-    readonly room: Room,
-    readonly node: TestNode,
+    private readonly inRoom: NodeInRoom,
     readonly kubelet: Kubelet,
-    private readonly site: Site,
   ) {}
 
   static async start(options: KubernetesNodeOptions): Promise<KubernetesNode> {
-    const { site, engine, runtime, index = 0, name = `node-${index}` } = options;
-    const { environment, network, registry } = site;
-    const directory = join(environment.root, `criquet-e2e-room-${randomBytes(4).toString('hex')}`);
-    await mkdir(directory, { recursive: true });
-    const undo: (() => Promise<unknown>)[] = [];
+    const inRoom = await NodeInRoom.start(options);
+    const { node, room } = inRoom;
     try {
-      const room = await Room.open({ name, network, index, directory });
-      undo.push(() => room.close());
-      const podSubnet = `10.88.${index}.0/24`;
-      await network.route(podSubnet, index);
-      undo.push(() => network.unroute(podSubnet));
-      const node = await TestNode.start({
-        engine,
-        runtime,
-        environment,
-        registry,
-        podSubnet,
-        place: room,
-        ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
-      });
-      undo.push(() => node.dispose());
-      // cAdvisor in the kubelet looks for containerd here, and nowhere else.
-      await room.run('mkdir', '-p', '/run/containerd');
-      await room.run('ln', '-s', node.containerd.paths.socket, '/run/containerd/containerd.sock');
-      const kubelet = await Kubelet.start({ node, room, ...options });
-      return new KubernetesNode(room, node, kubelet, site);
+      return new KubernetesNode(inRoom, await Kubelet.start({ node, room, ...options }));
     } catch (error) {
-      for (const step of undo.reverse()) await step();
+      await inRoom.dispose();
       throw error;
     }
+  }
+
+  get room(): Room {
+    return this.inRoom.room;
+  }
+
+  get node(): TestNode {
+    return this.inRoom.node;
+  }
+
+  /** For files of what belongs to the node beside runtime and kubelet; goes away with it. */
+  get directory(): string {
+    return this.inRoom.directory;
   }
 
   /** Ends kubelet, pods, runtime and containerd, and takes away all of them. */
   async dispose(): Promise<void> {
     await this.kubelet.dispose();
-    await this.node.dispose();
+    await this.inRoom.dispose();
     await this.kubelet.removeCgroups();
-    await this.site.network.unroute(this.node.network.subnet);
-    await this.room.close();
   }
 }

@@ -1,0 +1,69 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Engine } from '../environment.js';
+import { TestNode, type Runtime } from '../node.js';
+import { Room } from '../room.js';
+import type { Site } from './site.js';
+
+export interface NodeInRoomOptions {
+  readonly site: Site;
+  readonly engine: Engine;
+  readonly runtime: Runtime;
+  /** Default: `node-INDEX`. */
+  readonly name?: string;
+  /** Its place on the site's network, counted from 0; its pods' subnet is 10.88.INDEX.0/24. Default: 0. */
+  readonly index?: number;
+  /** Lines for the end of criquet's configuration file. */
+  readonly extraConfig?: string;
+}
+
+/** A room with containerd and a CRI runtime: what a kubelet is put on. */
+export class NodeInRoom {
+  private constructor(
+    readonly room: Room,
+    readonly node: TestNode,
+    /** For files of what belongs to the node beside its runtime; goes away with it. */
+    readonly directory: string,
+    private readonly site: Site,
+  ) {}
+
+  static async start(options: NodeInRoomOptions): Promise<NodeInRoom> {
+    const { site, engine, runtime, index = 0, name = `node-${index}` } = options;
+    const { environment, network, registry } = site;
+    const directory = join(environment.root, `criquet-e2e-room-${randomBytes(4).toString('hex')}`);
+    await mkdir(directory, { recursive: true });
+    const undo: (() => Promise<unknown>)[] = [];
+    try {
+      const room = await Room.open({ name, network, index, directory });
+      undo.push(() => room.close());
+      const podSubnet = `10.88.${index}.0/24`;
+      await network.route(podSubnet, index);
+      undo.push(() => network.unroute(podSubnet));
+      const node = await TestNode.start({
+        engine,
+        runtime,
+        environment,
+        registry,
+        podSubnet,
+        place: room,
+        ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
+      });
+      undo.push(() => node.dispose());
+      // cAdvisor in the kubelet looks for containerd here, and nowhere else.
+      await room.run('mkdir', '-p', '/run/containerd');
+      await room.run('ln', '-s', node.containerd.paths.socket, '/run/containerd/containerd.sock');
+      return new NodeInRoom(room, node, directory, site);
+    } catch (error) {
+      for (const step of undo.reverse()) await step();
+      throw error;
+    }
+  }
+
+  /** Ends pods, runtime and containerd, and takes away the room with all that is in it. */
+  async dispose(): Promise<void> {
+    await this.node.dispose();
+    await this.site.network.unroute(this.node.network.subnet);
+    await this.room.close();
+  }
+}
