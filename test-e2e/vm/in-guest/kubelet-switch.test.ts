@@ -67,7 +67,7 @@ async function status(): Promise<string> {
   return (await run(NODE, ['status'])).trim();
 }
 
-async function waitForStatus(wanted: string, timeoutMs = 30_000): Promise<void> {
+async function waitForStatus(wanted: string, timeoutMs = 60_000): Promise<void> {
   await eventually(
     async () => {
       const now = await status();
@@ -81,14 +81,15 @@ async function waitForStatus(wanted: string, timeoutMs = 30_000): Promise<void> 
 await run('mkdir', ['-p', '/srv/config']);
 await writeFile('/srv/config/config.toml', '[runtime.handlers.runc]\nsystemd_cgroup = true\n');
 const node = await SystemdKubelet.start(environment, engine);
+t.teardown(() => node.dispose());
 await node.apply('web', WEB);
-await node.ready('web', CONTAINERD_ENDPOINT, 30_000);
+await node.ready('web', CONTAINERD_ENDPOINT, 60_000);
 const before = { changed: await changed(), installed: await installed() };
 const uid = (await node.pods()).get('web')?.metadata.uid;
 
 await t.test('the pod of the DaemonSet switches the kubelet to criquet', async (t) => {
   await node.apply('criquet-switch', criquetPod('switch'));
-  await node.ready('criquet-switch', CRIQUET_ENDPOINT, 40_000);
+  await node.ready('criquet-switch', CRIQUET_ENDPOINT, 160_000);
   t.equal(await status(), 'switched');
   await node.ready('web', CRIQUET_ENDPOINT);
   t.equal((await node.pods()).get('web')?.metadata.uid, uid, 'the pod is the same to the kubelet');
@@ -121,7 +122,7 @@ await t.test('a new configuration is taken over by the pod, and no other pod is 
   await node.remove('criquet-switch');
   await eventually(async () => {
     if ((await crictl(CRIQUET_ENDPOINT, 'pods', '-q', '--name', 'criquet-switch')) !== '') throw new Error('still there');
-  }, 20_000);
+  }, 60_000);
   await node.apply('criquet-switch', criquetPod('switch'));
   await node.ready('criquet-switch', CRIQUET_ENDPOINT);
   t.match(await readFile('/etc/criquet/config.toml', 'utf8'), 'max_parallel_pulls = 7');
@@ -131,7 +132,7 @@ await t.test('a new configuration is taken over by the pod, and no other pod is 
 await t.test('and back: every file as it was, nothing of criquet left', async (t) => {
   await node.remove('criquet-switch');
   await node.apply('criquet-rollback', criquetPod('rollback'));
-  await node.ready('criquet-rollback', CONTAINERD_ENDPOINT, 40_000);
+  await node.ready('criquet-rollback', CONTAINERD_ENDPOINT, 160_000);
   await node.ready('web', CONTAINERD_ENDPOINT);
   t.strictSame(await changed(), before.changed);
   t.strictSame(await installed(), before.installed);
@@ -145,8 +146,8 @@ await t.test('a switch that nobody confirms is taken back by itself', async (t) 
   await run(NODE, ['install', '/srv/config']);
   t.equal(await status(), 'installed');
   await run('systemctl', ['start', '--no-block', 'criquet-switch.service']);
-  await waitForStatus('rolled-back', 40_000);
-  await node.ready('web', CONTAINERD_ENDPOINT, 30_000);
+  await waitForStatus('rolled-back', 160_000);
+  await node.ready('web', CONTAINERD_ENDPOINT, 60_000);
   t.strictSame(await changed(), before.changed);
   t.equal(await status(), 'rolled-back', 'and is not worth another try');
   await appendFile('/etc/criquet/node.env', '# another\n');
@@ -158,9 +159,9 @@ await t.test('a switch that criquet does not survive is taken back too', async (
   await writeFile('/etc/criquet/node.env', 'ANSWER_SECONDS=5\n');
   await run('mkdir', ['-p', '/run/criquet/criquet.sock/in-the-way']);
   await run('systemctl', ['start', '--no-block', 'criquet-switch.service']);
-  await waitForStatus('rolled-back', 40_000);
+  await waitForStatus('rolled-back', 160_000);
   await rm('/run/criquet/criquet.sock', { recursive: true });
-  await node.ready('web', CONTAINERD_ENDPOINT, 30_000);
+  await node.ready('web', CONTAINERD_ENDPOINT, 60_000);
   t.strictSame(await changed(), before.changed);
 });
 
@@ -181,5 +182,3 @@ await t.test('uninstall: nothing is left', async (t) => {
   await t.rejects(access('/run/criquet'));
   t.same((await readdir('/etc/systemd/system/multi-user.target.wants')).filter((name) => name.startsWith('criquet')), []);
 });
-
-await node.dispose();

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findTool, type Engine, type Environment } from '../../harness/environment.js';
 import { eventually } from '../../harness/eventually.js';
@@ -56,8 +56,10 @@ export class SystemdKubelet {
   /** Writes a static pod's manifest. */
   async apply(name: string, spec: object): Promise<void> {
     const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'kube-system' }, spec };
-    // JSON is a part of YAML.
-    await writeFile(join(MANIFESTS, `${name}.yaml`), JSON.stringify(manifest));
+    // Whole when the kubelet sees it, which leaves names with a dot before them alone. JSON is a part of YAML.
+    const file = join(MANIFESTS, `.${name}.yaml`);
+    await writeFile(file, JSON.stringify(manifest));
+    await rename(file, join(MANIFESTS, `${name}.yaml`));
   }
 
   async remove(name: string): Promise<void> {
@@ -73,7 +75,7 @@ export class SystemdKubelet {
   }
 
   /** Waits until all containers of a pod are ready, on the runtime whose endpoint knows them. */
-  async ready(name: string, endpoint: string, timeoutMs = 20_000): Promise<void> {
+  async ready(name: string, endpoint: string, timeoutMs = 60_000): Promise<void> {
     await eventually(
       async () => {
         const statuses = (await this.pods()).get(name)?.status.containerStatuses ?? [];
