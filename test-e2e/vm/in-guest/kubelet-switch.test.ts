@@ -105,7 +105,7 @@ await t.test('the pod of the DaemonSet switches the kubelet to criquet', async (
 await t.test('an image that `ctr` imports, as `kind load` does, is there for the kubelet', async () => {
   const name = 'example.criquet.test/loaded:1';
   await run('ctr', ['-n', 'k8s.io', 'images', 'tag', BUSYBOX, name]);
-  await run('ctr', ['-n', 'k8s.io', 'images', 'export', '/srv/loaded.tar', name]);
+  await run('ctr', ['-n', 'k8s.io', 'images', 'export', '--local', '/srv/loaded.tar', name]);
   await run('ctr', ['-n', 'k8s.io', 'images', 'remove', name]);
   await eventually(async () => {
     if ((await crictl(CRIQUET_ENDPOINT, 'images')).includes('example.criquet.test/loaded')) throw new Error('still there');
