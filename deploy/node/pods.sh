@@ -9,7 +9,7 @@ cri() { # ENDPOINT COMMAND...
 }
 
 answers() { # ENDPOINT
-  cri "$1" ps --quiet --timeout 5s
+  [ -S "${1#unix://}" ] && cri "$1" ps --quiet --timeout 5s
 }
 
 has_no_pods() { # ENDPOINT

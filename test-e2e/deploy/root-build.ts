@@ -23,6 +23,18 @@ export async function buildRoot(build: RootBuild): Promise<string> {
   const stages: Record<string, string> = {};
   const expand = (text: string): string => text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '');
   let root = '';
+  let stage: string | undefined;
+  // The directory that stands for the image is the stage's until something is changed in it.
+  let unchanged: string | undefined;
+  const own = async (): Promise<string> => {
+    if (unchanged !== undefined) {
+      await run('cp', ['-a', '--reflink=auto', root, unchanged]);
+      root = unchanged;
+      unchanged = undefined;
+      if (stage !== undefined) stages[stage] = root;
+    }
+    return root;
+  };
   await mkdir(build.directory, { recursive: true });
   for (const step of await readDockerfile(build.dockerfile)) {
     switch (step.kind) {
@@ -32,21 +44,22 @@ export async function buildRoot(build: RootBuild): Promise<string> {
       case 'from': {
         const image = build.images[expand(step.image)];
         if (image === undefined) throw new Error(`no root directory for image ${expand(step.image)}`);
-        root = join(build.directory, step.stage ?? 'result');
-        stages[step.stage ?? ''] = root;
-        await run('cp', ['-a', '--reflink=auto', image, root]);
+        stage = step.stage;
+        if (stage !== undefined) stages[stage] = image;
+        root = image;
+        unchanged = join(build.directory, stage ?? 'result');
         break;
       }
       case 'copy':
         for (const source of step.sources) {
           const from = step.from === undefined ? build.context : stages[step.from];
           if (from === undefined) throw new Error(`COPY --from=${step.from ?? ''}: no such stage`);
-          await copyInto(join(from, source), join(root, step.target), step.mode);
+          await copyInto(join(from, source), join(await own(), step.target), step.mode);
         }
         break;
       case 'run': {
-        await build.beforeRun?.(root);
-        const { code, stdout, stderr } = await inRoot(root, step.command);
+        await build.beforeRun?.(await own());
+        const { code, stdout, stderr } = await inRoot(await own(), step.command);
         if (code !== 0) throw new Error(`RUN ${step.command}: exit code ${code}: ${stderr || stdout}`);
         break;
       }

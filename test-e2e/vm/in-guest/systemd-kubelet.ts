@@ -79,13 +79,13 @@ export class SystemdKubelet {
     await eventually(
       async () => {
         const statuses = (await this.pods()).get(name)?.status.containerStatuses ?? [];
-        const ids = new Set((await crictl(endpoint, 'ps', '--quiet', '--no-trunc')).split('\n'));
         const own = statuses.map(({ containerID = '' }) => containerID.replace(/^.*:\/\//, ''));
         if (own.length === 0 || !statuses.every(({ ready }) => ready)) throw new Error(`${name} is not ready: ${JSON.stringify(statuses)}`);
+        const ids = new Set((await crictl(endpoint, 'ps', '--quiet', '--no-trunc')).split('\n'));
         if (!own.every((id) => ids.has(id))) throw new Error(`${endpoint} does not know ${own.join(' ')}`);
       },
       timeoutMs,
-      500,
+      1000,
     );
   }
 
