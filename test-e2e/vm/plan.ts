@@ -54,7 +54,7 @@ export async function chosenGuests(environment: Environment, whole: boolean): Pr
       ...LIFECYCLE.map((name): GuestStep => ({ kind: 'suite', name, engine, file: `lifecycle/${name}.test.js` })),
     ],
     judge: (results) => judge(results, skips, { apparmor: true }),
-    timeoutMs: 75 * 60_000,
+    timeoutMs: 90 * 60_000,
   };
   return [qemu, uml];
 }
