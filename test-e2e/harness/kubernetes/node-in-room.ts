@@ -16,6 +16,8 @@ export interface NodeInRoomOptions {
   readonly index?: number;
   /** Lines for the end of criquet's configuration file. */
   readonly extraConfig?: string;
+  /** criquet's log level. Default: debug. */
+  readonly logLevel?: string;
 }
 
 /** CRIU is on containerd's PATH where there is one: the kubelet's /checkpoint wants it. */
@@ -55,6 +57,7 @@ export class NodeInRoom {
         podSubnet,
         place: room,
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
+        ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
       });
       undo.push(() => node.dispose());
       // cAdvisor in the kubelet looks for containerd here, and nowhere else.
