@@ -22,6 +22,8 @@ export interface SideOptions {
   /** Regular expressions that choose them among the suite's. Default: all that are not left out. */
   readonly focus?: readonly string[];
   readonly procs: number;
+  /** Whether those that failed are run once more. */
+  readonly again: boolean;
   /** Minutes for all of them. */
   readonly minutes: number;
   /** Where reports and logs are kept. */
@@ -47,7 +49,7 @@ export interface SideResult {
 /** More failures than that are no accident, and are not run again. */
 const MOST_AGAIN = 30;
 
-/** Runs a suite on one runtime: all specs, then those that failed once more. */
+/** Runs a suite on one runtime. */
 export async function runSide(options: SideOptions): Promise<SideResult> {
   const on = options.suite.program === 'e2e.test' ? runOnCluster : runOnOwnNode;
   return on(options, (target) => runOnTarget(options, target));
@@ -60,7 +62,7 @@ async function runOnTarget(options: SideOptions, target: Target): Promise<SideRe
     const first = await runSpecs(options, target, { specs, focus: focus ?? [], procs, name: 'first' });
     const seconds = Math.round((Date.now() - began) / 1000);
     const failed = specs.filter((name) => !hasPassed(first.get(name)?.outcome ?? 'not run') && first.get(name)?.outcome !== 'skipped');
-    if (failed.length === 0 || failed.length > MOST_AGAIN) return { outcomes: first, seconds };
+    if (!options.again || failed.length === 0 || failed.length > MOST_AGAIN) return { outcomes: first, seconds };
     const second = await runSpecs(options, target, { specs: failed, focus: failed.map(literal), procs: 1, name: 'again' });
     return { outcomes: withSecondRun(first, second), seconds };
   } finally {

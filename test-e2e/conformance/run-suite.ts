@@ -44,7 +44,7 @@ export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
       const directory = join(results, runtime);
       await mkdir(directory, { recursive: true });
       const focus = options.focus !== undefined ? [options.focus] : suite.specs?.map(literal);
-      const side = { site, suite, engine, runtime, specs, procs, minutes, results: directory };
+      const side = { site, suite, engine, runtime, specs, procs, minutes, again: true, results: directory };
       sides[runtime] = await runSide(focus === undefined ? side : { ...side, focus });
     }
     const outcome = (runtime: Runtime, name: string): Outcome =>
