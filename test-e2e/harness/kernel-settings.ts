@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 
 /** Settings of the whole kernel that a kubelet changes when it starts. */
@@ -10,16 +11,26 @@ const CHANGED_BY_KUBELET = [
   'kernel/keys/root_maxbytes',
 ];
 
-/** Remembers the settings; the function that is returned sets back those that have changed. */
-export async function keepKernelSettings(): Promise<() => Promise<void>> {
-  const before = new Map<string, string>();
-  for (const name of CHANGED_BY_KUBELET) {
-    const value = await readFile(`/proc/sys/${name}`, 'utf8').catch(() => undefined);
-    if (value !== undefined) before.set(name, value);
-  }
+/** The settings before the first kubelet of this process, and how many kubelets there are. */
+const kept = { before: new Map<string, string>(), by: 0 };
+
+/** Remembers the settings; the function that is returned sets them back, when nobody else in this process still keeps them. */
+export function keepKernelSettings(): () => Promise<void> {
+  const first = kept.by++ === 0;
+  // Read before anything else can happen: a second caller may start its kubelet while the first still reads.
+  if (first) kept.before = new Map(CHANGED_BY_KUBELET.flatMap((name) => readSetting(name)));
   return async () => {
-    for (const [name, value] of before) {
-      if ((await readFile(`/proc/sys/${name}`, 'utf8')) !== value) await writeFile(`/proc/sys/${name}`, value);
+    if (--kept.by > 0) return;
+    for (const [name, value] of kept.before) {
+      if ((await readFile(path(name), 'utf8')) !== value) await writeFile(path(name), value);
     }
   };
+}
+
+function readSetting(name: string): [[string, string]] | [] {
+  return existsSync(path(name)) ? [[name, readFileSync(path(name), 'utf8')]] : [];
+}
+
+function path(setting: string): string {
+  return `/proc/sys/${setting}`;
 }

@@ -10,6 +10,8 @@ export interface PodNetwork {
   readonly bridge: string;
   /** For example `10.88.17.0/24`. */
   readonly subnet: string;
+  /** Others have a route to the subnet: what leaves it keeps its pod's address. Elsewhere it gets the node's. */
+  readonly routed: boolean;
   readonly confDir: string;
   /** Where host-local keeps its reservations, one file an address. */
   readonly reservations: string;
@@ -19,12 +21,13 @@ export interface PodNetwork {
  * Writes a CNI configuration (bridge, host-local, portmap, and loopback as containerd's plugin wants it) under names that nothing
  * on this machine uses.
  *
- * @param wanted the pods' subnet, a /24. Default: one that no route of this machine leads to
+ * @param wanted the pods' subnet, a /24 to which the caller has routes made. Default: one that no route of this machine leads to
  */
 export async function writePodNetwork(directory: string, wanted?: string): Promise<PodNetwork> {
   const tag = createHash('sha256').update(directory).digest('hex').slice(0, 8);
   const subnet = wanted ?? (await freeSubnet(tag));
   const network: PodNetwork = {
+    routed: wanted !== undefined,
     name: `e2e-${tag}`,
     bridge: `cq${tag}`,
     subnet,
@@ -46,7 +49,7 @@ export function conflist(network: PodNetwork, dataDir: string): object {
         type: 'bridge',
         bridge: network.bridge,
         isGateway: true,
-        ipMasq: true,
+        ipMasq: !network.routed,
         hairpinMode: true,
         ipam: { type: 'host-local', ranges: [[{ subnet: network.subnet }]], routes: [{ dst: '0.0.0.0/0' }], dataDir },
       },

@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Milliseconds until the program is killed. Default: 60 s. */
   readonly timeoutMs?: number;
+  /** Its standard input. Default: none, it is at its end. */
+  readonly input?: string | Buffer;
 }
 
 export interface RunResult {
@@ -43,6 +45,8 @@ export function tryRun(program: string, args: readonly string[], options: RunOpt
         else reject(new Error(`${program} ${args.join(' ')}: ${error?.message ?? 'failed'}: ${stderr}`, { cause: error }));
       },
     );
-    child.stdin?.end();
+    // One that ends without reading its input is judged by its exit code.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(options.input);
   });
 }

@@ -49,7 +49,7 @@ export class Kubelet {
     const kubelet = new Kubelet(program, options);
     await mkdir(kubelet.staticPods, { recursive: true });
     await makeCgroupRoot(node.cgroupParent);
-    kubelet.restoreKernelSettings = await keepKernelSettings();
+    kubelet.restoreKernelSettings = keepKernelSettings();
     try {
       await kubelet.start();
     } catch (error) {
@@ -140,6 +140,7 @@ export class Kubelet {
   async dispose(): Promise<void> {
     await this.stop();
     await this.restoreKernelSettings?.();
+    this.restoreKernelSettings = undefined;
     await this.options.room.unmountVolumes();
   }
 
