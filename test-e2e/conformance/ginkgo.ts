@@ -19,6 +19,8 @@ export interface GinkgoRun {
   readonly ginkgo: string;
   /** A compiled suite. */
   readonly program: string;
+  /** Programs that it looks for where it is itself. */
+  readonly beside?: readonly string[];
   readonly choice: Choice;
   /** The suite's own arguments. */
   readonly args: readonly string[];
@@ -39,6 +41,7 @@ const REPORT = 'junit_01.xml';
 /** Runs a suite of Kubernetes' and returns each spec that its report has, also those that were not chosen. */
 export async function runGinkgo(options: GinkgoRun): Promise<SpecResult[]> {
   const { ginkgo, choice, procs, directory, tools, minutes, place = here } = options;
+  for (const program of options.beside ?? []) await programIn(directory, program);
   const program = await programIn(directory, options.program);
   await rm(join(directory, REPORT), { force: true });
   const args = [

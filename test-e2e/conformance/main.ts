@@ -56,7 +56,7 @@ async function runAndCompare(): Promise<void> {
     ...(focus === undefined ? {} : { focus }),
   });
   await writeFile(join(results, 'record.tsv'), formatRecord(record));
-  process.stdout.write(`${formatTable(record, sides)}\nreports and logs: ${results}\n`);
+  process.stdout.write(`${formatTable(record, sides, runtimes)}\nreports and logs: ${results}\n`);
   if (values['update-docs']) {
     process.stdout.write(`recorded: ${await writeRecord(record)}\n`);
     await writeDocument();

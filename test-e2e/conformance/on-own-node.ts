@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { makeCgroupRoot, removeCgroupRoot } from '../harness/cgroup-root.js';
 import { keepKernelSettings } from '../harness/kernel-settings.js';
 import { findProgram } from '../harness/kubernetes/find-program.js';
@@ -32,12 +32,12 @@ export async function runOnOwnNode(options: SideOptions, run: (target: Target) =
     );
     return await run({
       place: room,
+      beside: [await findProgram(options.site.environment, 'kubelet')],
       args: [
         '--prepull-images=false',
         `--container-runtime-endpoint=${node.endpoint}`,
         `--node-name=${room.name}`,
         `--kubelet-config-file=${config}`,
-        `--k8s-bin-dir=${dirname(await findProgram(options.site.environment, 'kubelet'))}`,
         // Of its own accord it moves every process of the machine into a cgroup for the system, and the runtime into another.
         `--kubelet-flags=--kubelet-cgroups= --system-cgroups= --runtime-cgroups= --node-ip=${room.address}`,
       ],

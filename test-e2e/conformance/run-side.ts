@@ -34,6 +34,8 @@ export interface SideOptions {
 export interface Target {
   /** Arguments of the suite. */
   readonly args: readonly string[];
+  /** Programs that the suite looks for where it is itself. */
+  readonly beside?: readonly string[];
   /** Where it runs. Default: beside the control plane, in the namespaces of this process. */
   readonly place?: Place;
   /** Copies logs of daemons. */
@@ -93,6 +95,7 @@ async function runSpecs({ site, suite, minutes, results }: SideOptions, target: 
       directory,
       tools: environment.tools,
       minutes,
+      beside: target.beside ?? [],
       ...(target.place === undefined ? {} : { place: target.place }),
     });
     return outcomesOf(round.specs, report);
