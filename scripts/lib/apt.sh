@@ -70,7 +70,7 @@ apt_libraries() { # SUITE PACKAGE...
   local suite=$1
   shift
   apt_private "$suite" apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
-    --no-enhances "$@" | sed -n 's/^ *|\{0,1\}\(Pre\)\{0,1\}-\{0,1\}Depends: //p' | grep -E '^(lib|zlib1g)' | grep -vE ':|perl' | sort -u
+    --no-enhances "$@" | sed -n 's/^ *|\{0,1\}\(Pre\)\{0,1\}-\{0,1\}Depends: //p' | grep -E '^(lib|zlib1g)|-libs$' | grep -vE ':|perl' | sort -u
 }
 
 # Downloads PACKAGEs of SUITE and unpacks them into DIRECTORY.

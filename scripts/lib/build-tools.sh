@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Tools built from Go modules by name and version, through the small modules in test-e2e/tools, which pin every
-# dependency by its sum. Kept in the cache under their version, Go's version and the sums.
+# dependency by its sum. Kept in the cache under their version, Go's version and the sums. A module whose programs take
+# long is built in groups, each with a directory of its own.
 
 TOOLS_SOURCE=${BASH_SOURCE[0]%/*}/../../test-e2e/tools
 
@@ -23,21 +24,33 @@ go_missing_reason() {
   fi
 }
 
-# Prints the directory of the tools NAME, building them when they are not in the cache.
-go_tools() { # NAME VERSION
-  local name=$1 version=$2 sums
+# Prints the directory of the tools NAME, or of one GROUP of them, building them when they are not in the cache.
+go_tools() { # NAME VERSION [GROUP]
+  local name=$1 version=$2 group=${3:-}
   grep -qE "^\s*(require )?\S+ ${version//./\\.}( |$)" "$TOOLS_SOURCE/$name/go.mod" ||
     fail "test-e2e/tools/$name/go.mod does not name $version, which scripts/versions.env pins"
-  sums=$(cd "$TOOLS_SOURCE/$name" && cat go.mod go.sum | sha256sum | cut -c1-12)
-  cached "tools/$name-$version-$(go env GOVERSION)-$sums" "build $name $version from its Go module" \
-    build_go_tools "$name" "$version"
+  cached "$(go_tools_key "$@")" "build $name $version${group:+ ($group)} from its Go module" build_go_tools "$@"
 }
 
-build_go_tools() { # NAME VERSION DIRECTORY
-  local name=$1 version=$2 directory=$3
+# Whether they are in the cache.
+go_tools_built() { # NAME VERSION [GROUP]
+  [ -d "$CRIQUET_CACHE/$(go_tools_key "$@")" ]
+}
+
+go_tools_key() { # NAME VERSION [GROUP]
+  local name=$1 version=$2 group=${3:-} sums
+  # Programs of this project's own beside the pins; what is only there for the sums is in tests.
+  sums=$(cd "$TOOLS_SOURCE/$name" && { cat go.mod go.sum && find . -name '*.go' ! -name '*_test.go' -exec cat {} +; } | sha256sum | cut -c1-12)
+  printf 'tools/%s-%s-%s-%s\n' "$name${group:+-$group}" "$version" "$(go env GOVERSION)" "$sums"
+}
+
+build_go_tools() { # NAME VERSION [GROUP] DIRECTORY
+  local name=$1 version=$2 directory=${*: -1} group=
+  [ "$#" -lt 4 ] || group=$3
   cd "$TOOLS_SOURCE/$name" || return
   export GOFLAGS='-buildvcs=false -mod=readonly -trimpath'
   # A build that shares the machine with its user: niced, and said package by package for the progress line.
+  name=$name${group:+-$group}
   "build_${name//-/_}" "$version" "$directory"
 }
 

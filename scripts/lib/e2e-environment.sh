@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # Provides what the end-to-end suites run on and exports where it is. Source it from a checkout's root to run a suite by
-# hand: `. scripts/lib/e2e-environment.sh`, then `cd test-e2e && pnpm exec tap dist/lifecycle/…`.
+# hand: `. scripts/lib/e2e-environment.sh`, then `cd test-e2e && pnpm exec tap dist/lifecycle/…`. What the suites under
+# Kubernetes need besides is provided where CRIQUET_E2E_KUBERNETES names it: a list of kubelet, cluster, conformance, node.
 
-for part in say cache apt containerd pod-tools registry image-packages build-tools criu; do
+for part in say cache apt containerd pod-tools registry image-packages build-tools criu kubernetes; do
   # shellcheck disable=SC1090
   . "${BASH_SOURCE[0]%/*}/$part.sh"
 done
@@ -45,4 +46,5 @@ provide_suite_images() {
 # When sourced by a person's shell, not by scripts/test.
 if [ "${CRIQUET_E2E_LAZY:-}" != 1 ]; then
   provide_e2e_environment
+  provide_kubernetes "${CRIQUET_E2E_KUBERNETES:-}"
 fi

@@ -13,6 +13,13 @@ provide_suite_packages() {
     fill_image_packages busybox nginx coreutils procps util-linux
 }
 
+# Prints the directory of the packages for the images of Kubernetes' own suites. dig's libraries are in a package that is
+# not named like one.
+provide_kubernetes_packages() {
+  cached "image-packages/kubernetes-$(os_release VERSION_CODENAME)" "unpack the packages of Kubernetes' test images privately" \
+    fill_image_packages busybox nginx bash util-linux bind9-dnsutils bind9-host curl netcat-openbsd iproute2 iperf socat hostname libc-bin
+}
+
 fill_image_packages() { # PACKAGE... DIRECTORY
   local directory=${*: -1} packages=("${@:1:$#-1}") libraries
   apt_ready own || return

@@ -13,6 +13,9 @@ www-data:x:33:
 nogroup:x:65534:
 `;
 
+/** The search path of every image. */
+export const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
 /** Lays out what every root directory has: users, a world-writable /tmp, empty mount points. */
 export async function layOutBaseFiles(root: RootDirectory, extra: { passwd?: string; group?: string } = {}): Promise<void> {
   await root.file('etc/passwd', PASSWD + (extra.passwd ?? ''));

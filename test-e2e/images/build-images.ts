@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildLayer } from './build-layer.js';
 import type { ImageDefinition, LayerDefinition } from './image-set.js';
-import { composeImage, packLayer, type Layer } from './oci-image.js';
+import { composeImage, type Layer } from './oci-image.js';
 import { pushImage } from './push.js';
-import { openPackages, RootDirectory } from './root-directory.js';
+import { openPackages } from './root-directory.js';
 
 /** What was pushed: reference without host, and digest. */
 export interface PushedImage {
@@ -29,12 +30,7 @@ export async function buildImages(
   const layer = async (definition: LayerDefinition): Promise<Layer> => {
     const known = built.get(definition.name);
     if (known !== undefined) return known;
-    const path = join(scratch, `layer-${built.size}`);
-    await mkdir(path);
-    await definition.layOut(new RootDirectory(path, packages));
-    const packed = await packLayer(path, `${path}.tar`);
-    await rm(path, { recursive: true });
-    await rm(`${path}.tar`);
+    const packed = await buildLayer(definition, join(scratch, `layer-${built.size}`), packages);
     built.set(definition.name, packed);
     return packed;
   };

@@ -1,7 +1,5 @@
-import { layOutBaseFiles } from './base-files.js';
+import { layOutBaseFiles, PATH } from './base-files.js';
 import type { ImageDefinition, LayerDefinition } from './image-set.js';
-
-const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 const busybox: LayerDefinition = {
   name: 'busybox',

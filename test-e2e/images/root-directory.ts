@@ -39,11 +39,11 @@ export async function openPackages(directory: string): Promise<UnpackedPackages>
 export class RootDirectory {
   constructor(
     readonly path: string,
-    private readonly packages: UnpackedPackages,
+    readonly packages: UnpackedPackages,
   ) {}
 
   /** Writes a file with its parents. `mode` is the permission bits; default 0644. */
-  async file(path: string, content: string, mode = 0o644): Promise<void> {
+  async file(path: string, content: string | Buffer, mode = 0o644): Promise<void> {
     const target = join(this.path, path);
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, content);
@@ -77,13 +77,25 @@ export class RootDirectory {
     await this.libraries(source);
   }
 
-  /** Installs busybox with all its applets as hard links to one inode, as the images of the field have it. */
-  async busybox(): Promise<void> {
+  /** Installs a file that is no package's and needs no libraries. */
+  async copy(from: string, to: string, mode = 0o644): Promise<void> {
+    const target = join(this.path, to);
+    await mkdir(dirname(target), { recursive: true });
+    await copyFile(from, target);
+    await chmod(target, mode);
+  }
+
+  /**
+   * Installs busybox with all its applets as hard links to one inode, as the images of the field have it.
+   *
+   * @param directory where the applets are; default: each where its package says
+   */
+  async busybox(directory?: string): Promise<void> {
     const from = await this.first('usr/bin/busybox', 'bin/busybox');
     await this.program(from, 'bin/busybox');
     const applets = await this.load(join(this.packages.programs, from), ['--list-full']);
     for (const applet of applets.split('\n').filter((line) => line !== '' && basename(line) !== 'busybox')) {
-      const target = join(this.path, applet);
+      const target = join(this.path, directory === undefined ? applet : join(directory, basename(applet)));
       await mkdir(dirname(target), { recursive: true });
       await link(join(this.path, 'bin/busybox'), target);
     }

@@ -1,6 +1,7 @@
-import { layOutBaseFiles } from './base-files.js';
+import { layOutBaseFiles, PATH } from './base-files.js';
 import { exampleImages } from './example-images.js';
 import type { ImageDefinition, LayerDefinition } from './image-set.js';
+import { NGINX, nginx, nginxConfiguration } from './nginx.js';
 import { imageArchitecture, type RunConfig } from './oci-image.js';
 
 /*
@@ -9,7 +10,6 @@ import { imageArchitecture, type RunConfig } from './oci-image.js';
  * it by a digest that only the real image has.
  */
 
-const PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const SHELL: RunConfig = { Env: [PATH], Cmd: ['sh'] };
 const CRI_TOOLS = 'k8s-staging-cri-tools';
 
@@ -51,39 +51,6 @@ const predefinedGroup: LayerDefinition = {
       group: 'default-user:x:1000:\ngroup-defined-in-image:x:50000:default-user\n',
     }),
 };
-
-/** nginx itself: critest looks for its process title and its pid file. */
-const nginx: LayerDefinition = {
-  name: 'nginx',
-  async layOut(root) {
-    await root.program('usr/sbin/nginx');
-    await root.file('usr/share/nginx/html/index.html', '<h1>Welcome</h1>\n');
-    await root.directory('var/log/nginx');
-    await root.directory('var/lib/nginx');
-  },
-};
-
-function nginxConfiguration(port: number): LayerDefinition {
-  return {
-    name: `nginx-on-${port}`,
-    layOut: (root) =>
-      root.file(
-        'etc/nginx/nginx.conf',
-        `user nobody nogroup;
-worker_processes 1;
-pid /run/nginx.pid;
-error_log /dev/stderr notice;
-events { worker_connections 64; }
-http {
-  access_log /dev/stdout;
-  server { listen ${port}; root /usr/share/nginx/html; }
-}
-`,
-      ),
-  };
-}
-
-const NGINX: RunConfig = { Env: [PATH], Cmd: ['nginx', '-g', 'daemon off;'], StopSignal: 'SIGQUIT' };
 
 /** A set-user-id program that prints its effective user id. */
 const noNewPrivs: LayerDefinition = {
