@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeCgroupRoot, removeCgroupRoot } from '../harness/cgroup-root.js';
 import { keepKernelSettings } from '../harness/kernel-settings.js';
 import { findProgram } from '../harness/kubernetes/find-program.js';
 import { kubeletConfiguration } from '../harness/kubernetes/kubelet-configuration.js';
@@ -8,23 +7,23 @@ import { NodeInRoom } from '../harness/kubernetes/node-in-room.js';
 import type { SideOptions, SideResult, Target } from './run-side.js';
 
 /**
- * Runs the node suite in a room. It starts etcd and an API server on loopback and the kubelet itself, which would otherwise be the
- * machine's, with the machine's cgroups.
+ * Runs the node suite in a room with cgroups of its own. It starts etcd and an API server on loopback and the kubelet itself, has that
+ * move every process at the root of the cgroups into one for the system, and looks for pods' cgroups at the root.
  */
 export async function runOnOwnNode(options: SideOptions, run: (target: Target) => Promise<SideResult>): Promise<SideResult> {
-  const inRoom = await NodeInRoom.start(options);
+  const inRoom = await NodeInRoom.start({ ...options, ownCgroups: true, handlers: [HANDLER] });
   const { room, node } = inRoom;
   const restoreKernelSettings = await keepKernelSettings();
   try {
-    await makeCgroupRoot(node.cgroupParent);
     // Where the suite finds it, it starts the kubelet as a unit of the machine's systemd.
     await room.run('sh', '-c', 'path=$(command -v systemd-run) || exit 0; mount --bind /dev/null "$path"');
+    for (const pid of [node.containerd.pid, node.runtimePid]) await room.run('sh', '-ec', INTO_RUNTIME_CGROUP, 'runtime', String(pid));
     const config = join(node.directory, 'node-suite-kubelet.json');
     await writeFile(
       config,
       kubeletConfiguration({
         endpoint: node.endpoint,
-        cgroupRoot: node.cgroupParent,
+        cgroupRoot: '',
         address: '0.0.0.0',
         staticPodPath: join(node.directory, 'static-pods'),
         fields: FIELDS,
@@ -38,8 +37,7 @@ export async function runOnOwnNode(options: SideOptions, run: (target: Target) =
         `--container-runtime-endpoint=${node.endpoint}`,
         `--node-name=${room.name}`,
         `--kubelet-config-file=${config}`,
-        // Of its own accord it moves every process of the machine into a cgroup for the system, and the runtime into another.
-        `--kubelet-flags=--kubelet-cgroups= --system-cgroups= --runtime-cgroups= --node-ip=${room.address}`,
+        `--kubelet-flags=--runtime-cgroups=${RUNTIME_CGROUP} --node-ip=${room.address}`,
       ],
       keepLogs: (directory) => node.keepLogs(directory),
     });
@@ -47,9 +45,21 @@ export async function runOnOwnNode(options: SideOptions, run: (target: Target) =
     await restoreKernelSettings();
     await room.unmountVolumes();
     await inRoom.dispose();
-    await removeCgroupRoot(node.cgroupParent);
   }
 }
 
 /** As the suite's own configuration has them: it waits for volumes' figures and for evictions to end. */
 const FIELDS = { volumeStatsAggPeriod: '10s', serializeImagePulls: false, evictionPressureTransitionPeriod: '30s' };
+
+/** The runtime handler that the suite takes for configured. */
+const HANDLER = 'test-handler';
+
+/** Where the suite looks for the runtime's figures. */
+const RUNTIME_CGROUP = '/runtime';
+const INTO_RUNTIME_CGROUP = `
+for hierarchy in /sys/fs/cgroup/*; do
+  own=$hierarchy${RUNTIME_CGROUP}
+  mkdir -p "$own"
+  for file in cpuset.cpus cpuset.mems; do [ ! -e "$own/$file" ] || cat "$hierarchy/$file" >"$own/$file"; done
+  echo "$1" >"$own/cgroup.procs"
+done`;

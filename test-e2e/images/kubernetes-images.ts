@@ -81,16 +81,8 @@ const busyboxFiles: LayerDefinition = {
     await layOutBaseFiles(root);
     await root.busybox('bin');
     await root.symlink('usr/bin/env', '../../bin/env');
-    await root.file('bin/nmeter', NMETER, 0o755);
   },
 };
-
-/** Debian's busybox lacks nmeter. The node suite has it print the time of day with milliseconds, and takes the first line. */
-const NMETER = `#!/bin/bash
-export TZ=UTC0
-now=$EPOCHREALTIME
-printf '%(%H:%M:%S)T.%s\\n' "\${now%.*}" "\${now:11:3}"
-`;
 
 const alpineFiles = systemFiles('alpine', 'NAME="Alpine Linux"\nID=alpine\nPRETTY_NAME="Alpine Linux"\n');
 const debianFiles = systemFiles('debian', 'NAME="Debian GNU/Linux"\nID=debian\nPRETTY_NAME="Debian GNU/Linux"\n');
@@ -114,9 +106,17 @@ function shellLayer(shell: string): LayerDefinition {
     async layOut(root) {
       await root.copy(shell, 'bin/sh', 0o755);
       await root.program(await root.first('usr/bin/bash', 'bin/bash'), 'bin/bash');
+      await root.file('bin/nmeter', NMETER, 0o755);
     },
   };
 }
+
+/** Debian's busybox lacks nmeter. The node suite has it print the time of day with milliseconds, and takes the first line. */
+const NMETER = `#!/bin/bash
+export TZ=UTC0
+now=$EPOCHREALTIME
+printf '%(%H:%M:%S)T.%s\\n' "\${now%.*}" "\${now:11:3}"
+`;
 
 const ipcTools: LayerDefinition = {
   name: 'ipc-tools',
