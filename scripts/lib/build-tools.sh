@@ -40,7 +40,7 @@ go_tools_built() { # NAME VERSION [GROUP]
 go_tools_key() { # NAME VERSION [GROUP]
   local name=$1 version=$2 group=${3:-} sums
   # Programs of this project's own beside the pins; what is only there for the sums is in tests.
-  sums=$(cd "$TOOLS_SOURCE/$name" && { cat go.mod go.sum && find . -name '*.go' ! -name '*_test.go' -exec cat {} +; } | sha256sum | cut -c1-12)
+  sums=$(cd "$TOOLS_SOURCE/$name" && { cat go.mod go.sum && find . -name '*.go' ! -name '*_test.go' | LC_ALL=C sort | xargs -r cat; } | sha256sum | cut -c1-12)
   printf 'tools/%s-%s-%s-%s\n' "$name${group:+-$group}" "$version" "$(go env GOVERSION)" "$sums"
 }
 

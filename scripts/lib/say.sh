@@ -26,7 +26,7 @@ run_step() { # NAME LOG COMMAND...
 
 # Says every few seconds that a step still runs, with the last line of its log.
 tick() { # LOG STARTED
-  local log=$1 started=$2 pause
+  local log=$1 started=$2 pause=
   exec </dev/null
   trap 'kill "$pause" 2>/dev/null; exit 0' TERM
   while :; do

@@ -46,7 +46,7 @@ begin_tap_suite() { # NAME DIRECTORY SECONDS FILE
 
 # Waits for it and counts its assertions; its time in the table is its own, however late it is waited for.
 end_tap_suite() {
-  local status=0 started ticker log
+  local status=0 started ticker log seconds
   [ -n "$BESIDE_PID" ] || return 0
   log=$(tap_log "$BESIDE_NAME")
   started=$((SECONDS - ($(date +%s) - BESIDE_BEGUN)))
@@ -56,8 +56,10 @@ end_tap_suite() {
   wait "$BESIDE_PID" || status=$?
   BESIDE_PID=
   end_ticker "$ticker"
-  CRIQUET_FAILURE_LINES=0 say_outcome "$BESIDE_NAME" "$log" "$started" "$status" || true
-  count_tap_suite "$BESIDE_NAME, beside others" "$log" "$(($(stat -c %Y "$log") - BESIDE_BEGUN))" "$status"
+  # Its last line was its end.
+  seconds=$(($(stat -c %Y "$log") - BESIDE_BEGUN))
+  CRIQUET_FAILURE_LINES=0 say_outcome "$BESIDE_NAME" "$log" "$((SECONDS - seconds))" "$status" || true
+  count_tap_suite "$BESIDE_NAME, beside others" "$log" "$seconds" "$status"
 }
 
 # Ends it where the script itself ends early.

@@ -37,7 +37,8 @@ export async function chosenGuests(environment: Environment, whole: boolean): Pr
       { kind: 'suite', name: 'systemd-node', engine, file: SYSTEMD_NODE },
     ],
     judge: (results) => judgeNames(results, choice),
-    timeoutMs: 15 * 60_000,
+    // Beside other suites it has not the machine to itself.
+    timeoutMs: 20 * 60_000,
   };
   if (!whole) return [qemu];
   const skips = await readSkipList(join(environment.checkout, 'test-e2e', 'critest', 'skips'));

@@ -4,7 +4,6 @@
  */
 import { createReadStream } from 'node:fs';
 import { access, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { formatResults } from '../critest/report.js';
@@ -22,7 +21,8 @@ for (const plan of await chosenGuests(environment, process.env.CRIQUET_VM_CHOICE
 }
 
 async function runPlan(t: Test, plan: GuestPlan): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'criquet-vm-'));
+  // Where scripts/test sweeps up after a run that was cut off, the guest included.
+  const directory = await mkdtemp(join(environment.root, 'criquet-vm-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const resultsDirectory = join(environment.checkout, 'results', 'vm', plan.kernel);
   const laidOut = performance.now();
