@@ -7,8 +7,8 @@ import { NodeInRoom } from '../harness/kubernetes/node-in-room.js';
 import type { SideOptions, SideResult, Target } from './run-side.js';
 
 /**
- * Runs the node suite in a room with cgroups of its own. It starts etcd and an API server on loopback and the kubelet itself, has that
- * move every process at the root of the cgroups into one for the system, and looks for pods' cgroups at the root.
+ * Runs the node suite in a room with cgroups of its own. It starts etcd and an API server on loopback and the kubelet itself, and
+ * looks for pods' cgroups at the root.
  */
 export async function runOnOwnNode(options: SideOptions, run: (target: Target) => Promise<SideResult>): Promise<SideResult> {
   const inRoom = await NodeInRoom.start({ ...options, ownCgroups: true, handlers: [HANDLER] });
@@ -17,7 +17,6 @@ export async function runOnOwnNode(options: SideOptions, run: (target: Target) =
   try {
     // Where the suite finds it, it starts the kubelet as a unit of the machine's systemd.
     await room.run('sh', '-c', 'path=$(command -v systemd-run) || exit 0; mount --bind /dev/null "$path"');
-    for (const pid of [node.containerd.pid, node.runtimePid]) await room.run('sh', '-ec', INTO_RUNTIME_CGROUP, 'runtime', String(pid));
     const config = join(node.directory, 'node-suite-kubelet.json');
     await writeFile(
       config,
@@ -37,7 +36,8 @@ export async function runOnOwnNode(options: SideOptions, run: (target: Target) =
         `--container-runtime-endpoint=${node.endpoint}`,
         `--node-name=${room.name}`,
         `--kubelet-config-file=${config}`,
-        `--kubelet-flags=--runtime-cgroups=${RUNTIME_CGROUP} --node-ip=${room.address}`,
+        // Of its own accord it gathers all processes that it finds in a cgroup for the system.
+        `--kubelet-flags=--kubelet-cgroups= --system-cgroups= --runtime-cgroups= --node-ip=${room.address}`,
       ],
       keepLogs: (directory) => node.keepLogs(directory),
     });
@@ -53,13 +53,3 @@ const FIELDS = { volumeStatsAggPeriod: '10s', serializeImagePulls: false, evicti
 
 /** The runtime handler that the suite takes for configured. */
 const HANDLER = 'test-handler';
-
-/** Where the suite looks for the runtime's figures. */
-const RUNTIME_CGROUP = '/runtime';
-const INTO_RUNTIME_CGROUP = `
-for hierarchy in /sys/fs/cgroup/*; do
-  own=$hierarchy${RUNTIME_CGROUP}
-  mkdir -p "$own"
-  for file in cpuset.cpus cpuset.mems; do [ ! -e "$own/$file" ] || cat "$hierarchy/$file" >"$own/$file"; done
-  echo "$1" >"$own/cgroup.procs"
-done`;

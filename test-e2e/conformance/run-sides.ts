@@ -4,70 +4,46 @@ import { join } from 'node:path';
 import type { Engine } from '../harness/environment.js';
 import { findProgram } from '../harness/kubernetes/find-program.js';
 import { Site } from '../harness/kubernetes/site.js';
-import type { Runtime } from '../harness/node.js';
 import { run } from '../harness/run.js';
+import type { Call } from './call.js';
 import { literal, listSpecs } from './ginkgo.js';
-import { reasonToLeaveOut, partsLeftOut } from './left-out.js';
-import type { Outcome, Outcomes, SpecOutcome } from './outcome.js';
-import { runSide, type SideResult } from './run-side.js';
-import type { Record } from './record.js';
-import type { Suite } from './suite.js';
+import { partsLeftOut, reasonToLeaveOut } from './left-out.js';
+import { runSide } from './run-side.js';
+import { formatSide, writeSide } from './side.js';
 
-export interface SuiteOptions {
-  readonly suite: Suite;
-  readonly engine: Engine;
-  readonly runtimes: readonly Runtime[];
-  /** A regular expression: only specs whose names match. */
-  readonly focus?: string;
-  readonly procs: number;
-  readonly minutes: number;
-  /** Below which each runtime's reports and logs are kept. */
-  readonly results: string;
-}
-
-export interface SuiteRun {
-  readonly record: Record;
-  readonly sides: { readonly criquet: Outcomes; readonly containerd: Outcomes };
-}
-
-/** Runs a suite on each runtime in turn. Must be called in a network namespace of its own. */
-export async function runSuite(options: SuiteOptions): Promise<SuiteRun> {
-  const { suite, engine, results, runtimes, procs, minutes } = options;
+/** Runs a suite on each runtime in turn, and keeps and prints how it went. Must be called in a network namespace of its own. */
+export async function runSides(call: Call): Promise<void> {
+  const { suite, engine, results, runtimes, procs, minutes } = call;
   const site = await Site.open();
   try {
-    const chosen = await chosenSpecs(site, options);
+    const chosen = await chosenSpecs(site, call);
     const specs = chosen.filter((name) => reasonToLeaveOut(suite.name, name) === undefined);
     if (specs.length === 0) throw new Error('no spec of that suite has such a name, or all of them are left out');
-    const sides: { [side in Runtime]?: SideResult } = {};
+    const focus = call.focus !== undefined ? [call.focus] : suite.specs?.map(literal);
     for (const runtime of runtimes) {
       process.stdout.write(`${specs.length} specs of ${suite.name} on ${runtime}, containerd ${engine}\n`);
       const directory = join(results, runtime);
       await mkdir(directory, { recursive: true });
-      const focus = options.focus !== undefined ? [options.focus] : suite.specs?.map(literal);
-      const side = { site, suite, engine, runtime, specs, procs, minutes, again: true, results: directory };
-      sides[runtime] = await runSide(focus === undefined ? side : { ...side, focus });
-    }
-    const outcome = (runtime: Runtime, name: string): Outcome =>
-      reasonToLeaveOut(suite.name, name) === undefined ? (sides[runtime]?.outcomes.get(name)?.outcome ?? 'not run') : 'left out';
-    const none = new Map<string, SpecOutcome>();
-    return {
-      record: {
-        suite: suite.name,
+      const options = { site, suite, engine, runtime, specs, procs, minutes, again: true, results: directory };
+      const { outcomes, seconds } = await runSide(focus === undefined ? options : { ...options, focus });
+      const side = {
+        runtime,
+        seconds,
         ...(await versions(site, engine)),
         date: new Date().toISOString().slice(0, 10),
         node: await describeNode(),
-        seconds: { criquet: sides.criquet?.seconds ?? 0, containerd: sides.containerd?.seconds ?? 0 },
-        specs: chosen.map((name) => ({ name, criquet: outcome('criquet', name), containerd: outcome('containerd', name) })),
-      },
-      sides: { criquet: sides.criquet?.outcomes ?? none, containerd: sides.containerd?.outcomes ?? none },
-    };
+        specs: chosen.map((name) => ({ name, ...(outcomes.get(name) ?? { outcome: 'left out' as const, message: '' }) })),
+      };
+      await writeSide(results, side);
+      process.stdout.write(`${formatSide(side)}\nreports and logs: ${directory}\n`);
+    }
   } finally {
     await site.close();
   }
 }
 
 /** Every spec that the suite means, also those that are left out. Throws when the list of these names one that is not there. */
-async function chosenSpecs(site: Site, { suite, focus, results }: SuiteOptions): Promise<string[]> {
+async function chosenSpecs(site: Site, { suite, focus, results }: Call): Promise<string[]> {
   const program = await findProgram(site.environment, suite.program);
   const all = await listSpecs({ program, choice: { labels: suite.labels }, directory: join(site.directory, 'list') });
   const meant = all.filter((name) => suite.specs === undefined || suite.specs.some((part) => name.includes(part)));
