@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeCgroupRoot, removeCgroupRoot } from '../cgroup-root.js';
 import { Daemon } from '../daemon.js';
@@ -114,6 +114,11 @@ export class Kubelet {
     return request(new URL(path, this.url));
   }
 
+  /** As `get`, with a method that may have an effect. */
+  post(path: string): Promise<Answer> {
+    return request(new URL(path, this.url), { method: 'POST' });
+  }
+
   /** As `get`, and parses the JSON. Throws unless the status is 200. */
   async json<T>(path: string): Promise<T> {
     const { status, body } = await this.get(path);
@@ -123,7 +128,10 @@ export class Kubelet {
 
   /** Writes the manifest of a static pod, or replaces it. */
   async applyStaticPod(pod: StaticPod): Promise<void> {
-    await writeFile(this.manifest(pod.metadata.name), JSON.stringify({ apiVersion: 'v1', kind: 'Pod', ...pod }));
+    // Renamed, since the kubelet reads what it sees; it passes over names that begin with a dot.
+    const written = join(this.staticPods, `.${pod.metadata.name}`);
+    await writeFile(written, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', ...pod }));
+    await rename(written, this.manifest(pod.metadata.name));
   }
 
   /** Takes the manifest away; the kubelet then ends the pod. */

@@ -15,6 +15,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition } from '../errors.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
+import { orAbort } from '../state/keyed-mutex.js';
 import type { Layout } from '../state/layout.js';
 import { Rollback } from '../steps/rollback.js';
 import type { Steps } from '../steps/steps.js';
@@ -79,7 +80,15 @@ export class ExecProcesses {
       undo.process.add('delete the exec process', (ending) => this.delete(containerId, execId, ending));
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
     });
-    await steps.do('start the exec process', () => tasks.start(containerId, execId, { signal }));
+    await steps.do('start the exec process', () => {
+      // Not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then.
+      // The caller need not wait for the start, the undo does.
+      const started = tasks.start(containerId, execId);
+      undo.process.add('wait for the start', async (ending) => {
+        await orAbort(started, ending).catch(() => undefined);
+      });
+      return orAbort(started, signal);
+    });
     return {
       execId,
       stdin: io.stdin,

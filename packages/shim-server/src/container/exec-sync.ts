@@ -31,23 +31,26 @@ export class ExecSync {
     const container = this.containers.require(request.containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
     const undo = new ExecUndo(log);
-    const limit = new TimeLimit(request.timeout, signal);
     try {
-      return await this.run(container.id, request.cmd, limit.signal, undo, log);
-    } catch (error) {
-      throw limit.passed() ? limit.error(error) : error;
+      return await this.run(container.id, request, signal, undo, log);
     } finally {
       // Behind the answer: a hung shim, or one whose process left a child that holds the streams, takes seconds to delete it.
       void undo.run();
     }
   };
 
-  private async run(containerId: string, cmd: string[], signal: AbortSignal, undo: ExecUndo, log: Logger): Promise<ExecSyncResponse> {
+  private async run(containerId: string, { cmd, timeout }: ExecSyncRequest, signal: AbortSignal, undo: ExecUndo, log: Logger): Promise<ExecSyncResponse> {
     const steps = new Steps('ExecSync', this.failpoints, log);
     const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
     const sink = (name: 'stdout' | 'stderr') => ({ data: (chunk: Buffer) => output.add(name, chunk), end: () => undefined });
     const exec = await this.processes.start({ containerId, cmd, stdin: false, tty: false, sink }, steps, undo, signal);
-    const exit = await steps.do('wait for the exec process', () => exec.exit(signal));
+    // It is the command that has this time, not the shim that starts it: a probe does not fail because its node is busy.
+    const limit = new TimeLimit(timeout, signal);
+    const exit = await steps
+      .do('wait for the exec process', () => exec.exit(limit.signal))
+      .catch((error: unknown) => {
+        throw limit.passed() ? limit.error(error) : error;
+      });
     await settledWithin(exec.readers.map((reader) => reader.ended), DRAIN_MS);
     return { stdout: output.take('stdout'), stderr: output.take('stderr'), exitCode: exit.exitStatus };
   }

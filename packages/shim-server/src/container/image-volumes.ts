@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { Containerd } from '@criquet/runtime-containerd';
@@ -10,7 +10,7 @@ import { ImageIndex } from '../image/image-index.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { bindReadOnly } from '../runtime/mount.js';
-import { removeMountPoints } from '../runtime/mount-point.js';
+import { removeMountPoint, removeMountPoints } from '../runtime/mount-point.js';
 import { openInRoot, TooManyLinks } from '../runtime/open-in-root.js';
 import { mountReadOnly } from '../runtime/snapshot-mount.js';
 import { checkImageIdMappings, isImageMount, type PodUserNamespace } from '../spec/index.js';
@@ -116,14 +116,23 @@ export class ImageVolumes {
     const view = () => this.containerd.snapshots.view(snapshotter, snapshotKey, image.chainId);
     const snapshot = await this.unpacker.over(image, snapshotter, view);
     const ids = userns === undefined ? undefined : { path: userns, scratch: this.layout.lookup };
-    await mountReadOnly(snapshot, path, { context: label, userns: ids });
-    if (subPath !== '') await narrow(path, subPath);
+    const options = { context: label, userns: ids };
+    if (subPath === '') return mountReadOnly(snapshot, path, options);
+    // Not laid over the mount itself: where mounts are shared, which systemd makes them, a bind mount is a peer of the file system
+    // that holds the layer, and what lies on the one lies on the other, for every container of that image.
+    const whole = await mkdtemp(join(this.layout.lookup, 'image-'));
+    try {
+      await mountReadOnly(snapshot, whole, options);
+      await bindPart(whole, subPath, path);
+    } finally {
+      await removeMountPoint(whole);
+    }
   }
 }
 
-/** Lays a directory of what is mounted at `path` over it. */
-async function narrow(path: string, subPath: string): Promise<void> {
-  await openInRoot(path, subPath, async (found) => {
+/** Mounts the directory `subPath` of `root` at `path`; no link leads out of `root`. */
+async function bindPart(root: string, subPath: string, path: string): Promise<void> {
+  await openInRoot(root, subPath, async (found) => {
     if (found === undefined) throw new ShimError(status.NOT_FOUND, `image_sub_path ${JSON.stringify(subPath)} does not exist in the image`);
     // A single file is no goal of image volumes (KEP 4639).
     if (!(await found.stat()).isDirectory()) throw invalidArgument('image_sub_path', `${JSON.stringify(subPath)} is no directory`);

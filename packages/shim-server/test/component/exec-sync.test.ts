@@ -73,6 +73,27 @@ test('timeout: DEADLINE_EXCEEDED, and the process is killed and deleted', async 
   t.equal((await shim.cri.runtime.containerStatus({ containerId })).status?.state, 1);
 });
 
+test('timeout: the time that a busy shim takes to start the command does not count', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await running(shim, (process) => process.exit(0));
+  shim.containerd.control.delay('tasks.start', 1_500);
+  t.equal((await shim.cri.runtime.execSync({ containerId, cmd: ['x'], timeout: 1n })).exitCode, 0);
+});
+
+test('the caller goes away while the command is being started: it is taken away when the start has ended', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await running(shim, () => undefined);
+  const release = shim.containerd.control.hang('tasks.start');
+  await t.rejects(shim.cri.runtime.execSync({ containerId, cmd: ['x'] }, { timeoutMs: 300 }), { code: status.DEADLINE_EXCEEDED });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  // An OCI runtime at work on it would start it all the same, and nobody would know.
+  t.same(shim.containerd.control.requests('tasks.deleteProcess'), [], 'not before');
+  release();
+  await nothingLeft(shim, containerId);
+});
+
 test('timeout 0 is none', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());

@@ -1,12 +1,15 @@
 import { readFile, readdir, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { MountPropagation, type DeepPartial, type Mount } from '@criquet/cri-api';
 import { decodeSpec, type SpecMount } from '@criquet/runtime-containerd';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
 import { test, type Test } from 'tap';
+import { mount, MountFlag, unmount } from '../../src/runtime/mount.js';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
+/** `<sys/mount.h>` */
+const MS_SHARED = 1 << 20;
 const VOLUME = 'registry.test/volume:1';
 const AT = '/mnt/image-volume';
 const MAPPED = [{ hostId: 100_000, containerId: 0, length: 65_536 }];
@@ -79,6 +82,20 @@ test('image_sub_path: a directory of the image, whatever links lead to it', asyn
   t.equal(found?.mounts[1]?.imageSubPath, 'absolute');
   await shim.cri.runtime.removeContainer({ containerId });
   t.same((await shim.leftovers()).filter((what) => what.includes(containerId)), []);
+});
+
+test('image_sub_path where mounts are shared: the snapshot itself stays as it is', async (t) => {
+  const { shim, pod } = await start(t);
+  const { snapshotsOf } = shim.containerd.state(NAMESPACE);
+  const snapshots = snapshotsOf.call(shim.containerd.state(NAMESPACE), 'overlayfs');
+  const all = dirname(snapshots.get(image.chainId)?.dir ?? '');
+  mount(all, all, '', MountFlag.bind, '');
+  t.teardown(() => unmount(all));
+  mount('', all, '', MS_SHARED, '');
+  const containerId = await shim.createContainer(pod, { mounts: [volume({ imageSubPath: 'data' })] });
+  t.same(await readdir(mountAt(shim, containerId)?.source ?? ''), ['a']);
+  t.ok((await readdir(snapshots.get(`${containerId}-image-0`)?.dir ?? '')).includes('root-file'), 'who else uses it sees all of it');
+  await shim.cri.runtime.removeContainer({ containerId });
 });
 
 const refused: readonly { what: string; change: DeepPartial<Mount>; code: status; says: RegExp }[] = [
