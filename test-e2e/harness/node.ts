@@ -41,6 +41,8 @@ const SANDBOX_IMAGE = 'registry.k8s.io/pause:3.10';
 
 /** A node of a test's own: containerd, registry, CNI configuration and a CRI runtime in private places. */
 export class TestNode {
+  /** Pids of daemons that others run in the node's places, as a kubelet: like its own they are not compared, since a test may start them again. */
+  readonly daemonsBeside: (() => number | undefined)[] = [];
   private connection: CriConnection | undefined;
   private startedRegistry: Registry | undefined;
   private startedContainerd: Containerd | undefined;
@@ -243,7 +245,7 @@ export class TestNode {
       networkNames: [this.network.name, this.network.bridge, this.network.subnet.replace(/0\/24$/, '')],
       reservations: this.network.reservations,
       cgroupParent: this.cgroupParent,
-      daemons: [criquet?.pid, containerd?.pid, this.startedRegistry?.daemon.pid].filter((pid) => pid !== undefined),
+      daemons: [criquet?.pid, containerd?.pid, this.startedRegistry?.daemon.pid, ...this.daemonsBeside.map((pid) => pid())].filter((pid) => pid !== undefined),
     };
   }
 

@@ -34,7 +34,7 @@ export const STREAMING = {
   AttachRequest: {
     container_id: honoured('a running container', ATTACH),
     stdin: honoured('the container needs `stdin`', ATTACH),
-    tty: honoured('as the container has it: resize', streaming('S6 attach to a terminal with an immediate resize')),
+    tty: honoured('as the container has it: resize; together with stderr for a client that has no terminal', streaming('S6 attach to a terminal with an immediate resize')),
     stdout: honoured('a client gets the output', ATTACH),
     stderr: honoured('a client gets the errors', ATTACH),
   },

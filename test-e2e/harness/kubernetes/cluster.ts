@@ -74,7 +74,7 @@ export class Cluster {
       podSubnet: POD_SUBNET,
     });
     this.proxies.set(node, proxy);
-    await this.kubectl.run('wait', '--for=create', `node/${node.room.name}`, '--timeout=60s');
+    await this.kubectl.wait('create', `node/${node.room.name}`);
     await this.kubectl.wait('condition=Ready', `node/${node.room.name}`);
     return node;
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { patience } from '../environment.js';
 import { run, tryRun, type RunResult } from '../run.js';
 import { RunningCommand } from '../running-command.js';
 
@@ -48,7 +49,17 @@ export class Kubectl {
 
   /** Waits for a condition of `kubectl wait --for`, for example `wait('condition=Ready', 'pod/a')`. Default time limit: a minute. */
   async wait(condition: string, target: string, timeoutSeconds = 60): Promise<void> {
-    await this.run('wait', `--for=${condition}`, target, `--timeout=${timeoutSeconds}s`);
+    await this.within(timeoutSeconds, 'wait', `--for=${condition}`, target);
+  }
+
+  /** Waits until a Deployment, DaemonSet or StatefulSet is rolled out. Default time limit: two minutes. */
+  async rolledOut(workload: string, timeoutSeconds = 120): Promise<void> {
+    await this.within(timeoutSeconds, 'rollout', 'status', workload);
+  }
+
+  private async within(seconds: number, ...args: string[]): Promise<void> {
+    const limit = Math.ceil(patience(seconds));
+    await run(this.program, this.arguments([...args, `--timeout=${limit}s`]), { timeoutMs: (seconds + 30) * 1_000, env: this.env });
   }
 
   /** Deletes, and waits until it is gone. Deleting what is gone succeeds. */
@@ -61,9 +72,15 @@ export class Kubectl {
     return new RunningCommand(this.program, this.arguments(args), this.env);
   }
 
-  private get env(): Record<string, string> {
+  /** Added to the environment of kubectl. */
+  get env(): Record<string, string> {
     // Its cache would be below the home directory.
     return { KUBECACHEDIR: join(this.directory, 'kubectl-cache'), KUBERC: 'off' };
+  }
+
+  /** Program and arguments of a command, for one that starts it by itself. */
+  command(args: readonly string[]): [program: string, args: readonly string[]] {
+    return [this.program, this.arguments(args)];
   }
 
   private arguments(args: readonly string[]): string[] {

@@ -47,6 +47,7 @@ export class Kubelet {
     const program = await findTool(node.environment, 'kubelet');
     if (program === undefined) throw new Error('kubelet is not there: it is built with Go');
     const kubelet = new Kubelet(program, options);
+    node.daemonsBeside.push(() => kubelet.pid);
     await mkdir(kubelet.staticPods, { recursive: true });
     await makeCgroupRoot(node.cgroupParent);
     kubelet.restoreKernelSettings = keepKernelSettings();

@@ -20,6 +20,8 @@ export interface NodeInRoomOptions {
   readonly extraConfig?: string;
   /** Names of runtime handlers beside `runc`, which are made like it. */
   readonly handlers?: readonly string[];
+  /** criquet's log level. Default: debug. */
+  readonly logLevel?: string;
 }
 
 /** A room with containerd and a CRI runtime: what a kubelet is put on. */
@@ -53,6 +55,7 @@ export class NodeInRoom {
         place: room,
         handlers: options.handlers ?? [],
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
+        ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
       });
       undo.push(() => node.dispose());
       // cAdvisor in the kubelet looks for containerd here, and nowhere else.

@@ -348,6 +348,23 @@ test('S6 attach to a terminal with an immediate resize', async (t) => {
   client.socket.destroy();
 });
 
+test('S6 attach to a terminal by a client that has none, as kubectl in a pipe: one output, and errors on which nothing comes', async (t) => {
+  const shim = await started(t);
+  shim.run(echo);
+  const containerId = await shim.startContainer(await shim.runPod(), { stdin: true, stdinOnce: true, tty: true });
+  const refused = shim.cri.runtime.exec({ containerId, cmd: ['x'], tty: true, stdout: true, stderr: true });
+  await t.rejects(refused, { code: status.INVALID_ARGUMENT, details: /stderr/ }, 'a command gets a terminal for a client that has one');
+  const url = await attach(shim, containerId, { tty: true, stderr: true });
+  const client = await SpdyClient.connect(url, ['v4.channel.k8s.io']);
+  const { error, stdin, stdout, stderr } = await client.openTypes('error', 'stdin', 'stdout', 'stderr');
+  stdin.write('hi');
+  await until(() => stdout.text === 'hi');
+  shim.containerd.process(NAMESPACE, containerId).exit(0);
+  await client.closed;
+  t.equal(stderr.text, '');
+  t.match(JSON.parse(error.text), { status: 'Success' });
+});
+
 test('a client that takes nothing stops neither the log nor another client', async (t) => {
   const shim = await started(t);
   let go: () => void = () => undefined;
