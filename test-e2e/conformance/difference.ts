@@ -1,8 +1,8 @@
 import { hasPassed } from './outcome.js';
 import type { Record, SpecRecord } from './record.js';
 
-/** Who is better off by a difference: who passed; nobody, where neither did. */
-export type Favour = 'criquet' | 'containerd' | 'nobody';
+/** Who is better off by a difference: who passed; nobody, where neither did; `open`, where a side did not come to the spec. */
+export type Favour = 'criquet' | 'containerd' | 'nobody' | 'open';
 
 export interface Difference extends SpecRecord {
   readonly favour: Favour;
@@ -15,10 +15,16 @@ export interface Difference extends SpecRecord {
 export function differences({ specs }: Record): Difference[] {
   return specs
     .filter(({ criquet, containerd }) => criquet !== 'left out' && !(hasPassed(criquet) && hasPassed(containerd)))
-    .map((spec) => ({ ...spec, favour: hasPassed(spec.criquet) ? 'criquet' : hasPassed(spec.containerd) ? 'containerd' : 'nobody' }));
+    .map((spec) => ({ ...spec, favour: favourOf(spec) }));
 }
 
 /** How many specs of a record have each outcome, on one side. */
 export function count(record: Record, side: 'criquet' | 'containerd', ...outcomes: readonly SpecRecord['criquet'][]): number {
   return record.specs.filter((spec) => outcomes.includes(spec[side])).length;
+}
+
+function favourOf({ criquet, containerd }: SpecRecord): Favour {
+  if (criquet === 'not run' || containerd === 'not run') return 'open';
+  if (hasPassed(criquet)) return 'criquet';
+  return hasPassed(containerd) ? 'containerd' : 'nobody';
 }

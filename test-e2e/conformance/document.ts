@@ -61,13 +61,14 @@ function totals(records: readonly Record[]): string {
     const chosen = record.specs.length - count(record, 'criquet', 'left out');
     const only = differences(record).filter(({ favour }) => favour === 'criquet').length;
     const theirs = differences(record).filter(({ favour }) => favour === 'containerd').length;
+    const open = differences(record).filter(({ favour }) => favour === 'open').length;
     const { suite, containerd, kubernetes, date, seconds } = record;
-    const cells = [`[${suite}](#${anchor(record)})`, containerd, kubernetes, date, chosen, side('criquet'), side('containerd'), only, theirs, count(record, 'criquet', 'left out'), `${seconds.criquet} / ${seconds.containerd}`];
+    const cells = [`[${suite}](#${anchor(record)})`, containerd, kubernetes, date, chosen, side('criquet'), side('containerd'), only, theirs, open, count(record, 'criquet', 'left out'), `${seconds.criquet} / ${seconds.containerd}`];
     return `| ${cells.join(' | ')} |`;
   });
   return [
-    '| suite | containerd | Kubernetes | date | specs run | passed on criquet | passed on its plugin | criquet only | plugin only | left out | seconds |',
-    '|---|---|---|---|---|---|---|---|---|---|---|',
+    '| suite | containerd | Kubernetes | date | specs | passed on criquet | passed on its plugin | criquet only | plugin only | not run on both | left out | seconds |',
+    '|---|---|---|---|---|---|---|---|---|---|---|---|',
     ...rows,
     '',
   ].join('\n');
@@ -84,6 +85,7 @@ function section(record: Record): string {
     ...differenceTable('In favour of criquet', of('criquet'), record),
     ...differenceTable("In favour of containerd's plugin", of('containerd'), record),
     ...differenceTable('Passed on neither', of('nobody'), record),
+    ...notRun(of('open'), record),
     ...secondRuns(record),
     ...leftOut(record),
     '',
@@ -102,6 +104,25 @@ function differenceTable(title: string, rows: readonly Difference[], record: Rec
   ];
 }
 
+function notRun(rows: readonly Difference[], record: Record): string[] {
+  if (rows.length === 0) return ['Not run on both: none.', ''];
+  return byReason(rows, ({ name }) => explanationOf(record.suite, name)).flatMap(([reason, specs]) => [
+    `Not run on both, ${specs.length}: ${reason}`,
+    '',
+    ...specs.map(({ name, criquet, containerd }) => `* ${name} (criquet ${criquet}, containerd ${containerd})`),
+    '',
+  ]);
+}
+
+function byReason<T>(items: readonly T[], reasonOf: (item: T) => string | undefined): [reason: string, items: T[]][] {
+  const reasons = new Map<string, T[]>();
+  for (const item of items) {
+    const reason = reasonOf(item) ?? '**unknown**';
+    reasons.set(reason, [...(reasons.get(reason) ?? []), item]);
+  }
+  return [...reasons];
+}
+
 function secondRuns(record: Record): string[] {
   const rows = record.specs.filter(({ criquet, containerd }) => [criquet, containerd].includes('passed again') && hasPassed(criquet) && hasPassed(containerd));
   if (rows.length === 0) return [];
@@ -111,12 +132,12 @@ function secondRuns(record: Record): string[] {
 function leftOut(record: Record): string[] {
   const names = record.specs.filter(({ criquet }) => criquet === 'left out').map(({ name }) => name);
   if (names.length === 0) return ['Left out: none.', ''];
-  const reasons = new Map<string, string[]>();
-  for (const name of names) {
-    const reason = reasonToLeaveOut(record.suite, name) ?? '**unknown**';
-    reasons.set(reason, [...(reasons.get(reason) ?? []), name]);
-  }
-  return [...reasons].flatMap(([reason, specs]) => [`Left out, ${specs.length}: ${reason}`, '', ...specs.map((name) => `* ${name}`), '']);
+  return byReason(names, (name) => reasonToLeaveOut(record.suite, name)).flatMap(([reason, specs]) => [
+    `Left out, ${specs.length}: ${reason}`,
+    '',
+    ...specs.map((name) => `* ${name}`),
+    '',
+  ]);
 }
 
 function heading({ suite, containerd }: Record): string {

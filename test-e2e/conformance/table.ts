@@ -1,9 +1,16 @@
 import type { Runtime } from '../harness/node.js';
-import { count, differences } from './difference.js';
+import { count, differences, type Favour } from './difference.js';
 import { OUTCOMES } from './outcome.js';
 import type { Record } from './record.js';
 
 const SIDES: readonly Runtime[] = ['criquet', 'containerd'];
+
+const FAVOURS: { readonly [favour in Favour]: string } = {
+  criquet: 'in favour of criquet',
+  containerd: "in favour of containerd's plugin",
+  nobody: 'passed by neither',
+  open: 'not run on both',
+};
 
 /** The totals of both runtimes side by side, then each spec that has not passed on both. */
 export function formatTable(record: Record): string {
@@ -17,7 +24,7 @@ export function formatTable(record: Record): string {
     listed.length === 0 ? 'Every spec that ran has passed on both.' : `${listed.length} specs have not passed on both:`,
     ...listed.flatMap(({ name, criquet, containerd, favour }) => [
       name,
-      `    criquet ${criquet}, containerd ${containerd}: ${favour === 'nobody' ? 'passed by neither' : `in favour of ${favour}`}`,
+      `    criquet ${criquet}, containerd ${containerd}: ${FAVOURS[favour]}`,
     ]),
   ].join('\n');
 }
