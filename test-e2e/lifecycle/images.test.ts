@@ -1,5 +1,7 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { onEachEngine, runtimeUnderTest } from '../harness/on-each-engine.js';
-import { CALL, TestPod } from '../harness/pods.js';
+import { BUSYBOX, CALL, TestPod } from '../harness/pods.js';
 
 const REPOSITORY = 'gcr.io/k8s-staging-cri-tools/test-image-tags';
 /** The same images under another registry's name. */
@@ -67,6 +69,31 @@ await onEachEngine('images', async (t, node) => {
     await waitFor(async () => (await status(`${REPOSITORY}:1`))?.repoTags.includes(name) === false);
     t.notOk((await status(`${REPOSITORY}:1`))?.repoTags.includes(name));
     await images.removeImage({ image: { image: `${REPOSITORY}:1` } }, CALL);
+  });
+
+  await t.test("images that kind's commands import run: loaded ones, and those that a node image is built with", async (t) => {
+    const name = 'e2e.criquet.test/imported:1';
+    const archive = join(node.directory, 'imported.tar');
+    const ctr = (...args: string[]): Promise<string> => node.containerd.ctr('--namespace', 'k8s.io', 'images', ...args);
+    const forget = async (reference: string): Promise<void> => {
+      await images.removeImage({ image: { image: reference } }, CALL);
+      await waitFor(async () => (await status(reference)) === undefined);
+    };
+    await pull(BUSYBOX);
+    await ctr('tag', BUSYBOX, name);
+    await ctr('export', '--local', archive, name);
+    await forget(BUSYBOX);
+    // `kind load` unpacks; `kind build node-image` pins and does not.
+    for (const options of [['--snapshotter=overlayfs'], ['--no-unpack', '--label=io.cri-containerd.pinned=pinned']]) {
+      await ctr('import', '--all-platforms', '--digests', ...options, archive);
+      await waitFor(async () => (await status(name)) !== undefined);
+      t.equal((await status(name))?.pinned, options.length === 2, options.join(' '));
+      const pod = await TestPod.run(node);
+      t.match(await (await pod.start({ image: { image: name } })).exec(['echo', 'alive']), { stdout: 'alive\n' });
+      await pod.remove();
+      await forget(name);
+    }
+    await rm(archive);
   });
 
   await t.test('users of images', async (t) => {

@@ -41,3 +41,6 @@ export const GUEST = { job: '/job', results: '/results', nodes: '/srv' } as cons
 
 /** Files of the results disk, beside those of the steps. */
 export const RESULT_FILES = { outcomes: 'outcomes.json', exitCode: 'exit-code' } as const;
+
+/** The suite of `deploy/node`: it needs the kubelet, and gets what `scripts/release-tree` makes as `release` on the job's disk. */
+export const KUBELET_SWITCH = 'vm/in-guest/kubelet-switch.test.js';

@@ -1,9 +1,12 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import type { Environment } from '../harness/environment.js';
+import { dirname, join } from 'node:path';
+import { findTool, type Environment } from '../harness/environment.js';
 import { run } from '../harness/run.js';
 import { copyCheckout } from './copy-checkout.js';
-import { GUEST, type GuestJob } from './guest-job.js';
+import { GUEST, KUBELET_SWITCH, type GuestJob } from './guest-job.js';
+
+/** The programs that a suite in the guest may look for; there are far bigger ones. */
+const GUEST_TOOLS = ['runc', 'crictl', 'critest', 'ginkgo', 'kubelet'];
 
 /**
  * Lays out the job's disk in a directory: criquet as it is built here, Node, the programs and images of the end-to-end suites, the job
@@ -34,9 +37,16 @@ export async function layOutJob(directory: string, environment: Environment, job
     }
     variables[`CRIQUET_E2E_CONTAINERD_${engine.replace('.', '')}`] = inGuest(`containerd-${engine}`);
   }
-  const tools: string[] = [];
-  for (const source of environment.tools) tools.push(await copy(source, 'tools', basename(source)));
-  variables.CRIQUET_E2E_TOOLS = tools.join(':');
+  for (const name of GUEST_TOOLS) {
+    const source = await findTool(environment, name);
+    if (source !== undefined) await copy(source, 'tools', name);
+  }
+  variables.CRIQUET_E2E_TOOLS = inGuest('tools');
+  if (job.steps.some((step) => step.kind === 'suite' && step.file === KUBELET_SWITCH)) {
+    await run(join(environment.checkout, 'scripts', 'release-tree'), [join(directory, 'release')], { timeoutMs: 180_000 });
+    // As deploy/image has it.
+    await copy(process.execPath, 'release', 'bin', 'node');
+  }
   await copyCheckout(environment.checkout, join(directory, 'checkout'));
   await writeFile(join(directory, 'job.json'), JSON.stringify(job));
   await writeFile(join(directory, 'run'), runScript(variables, inGuest('checkout', 'test-e2e', 'dist', 'vm', 'in-guest', 'main.js')));

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { SpecResult } from '../report/junit.js';
 import { readSkipList } from '../critest/skip-list.js';
 import { judge, type Verdict } from '../critest/verdicts.js';
-import type { Engine, Environment } from '../harness/environment.js';
-import type { GuestStep } from './guest-job.js';
+import { findTool, type Engine, type Environment } from '../harness/environment.js';
+import { KUBELET_SWITCH, type GuestStep } from './guest-job.js';
 import type { GuestKernel } from './guest-kernel.js';
 import { judgeNames, readSpecNames } from './spec-names.js';
 
@@ -49,10 +49,12 @@ export async function chosenGuests(environment: Environment, whole: boolean): Pr
     steps: [
       ...engines.map((version): GuestStep => ({ kind: 'critest', name: `critest-${version}`, engine: version, runtime: 'criquet' })),
       { kind: 'suite', name: 'systemd-node', engine, file: SYSTEMD_NODE },
+      // The kubelet is built where the suites under Kubernetes run.
+      ...((await findTool(environment, 'kubelet')) === undefined ? [] : [{ kind: 'suite', name: 'kubelet-switch', engine, file: KUBELET_SWITCH } as const]),
       ...LIFECYCLE.map((name): GuestStep => ({ kind: 'suite', name, engine, file: `lifecycle/${name}.test.js` })),
     ],
     judge: (results) => judge(results, skips, { apparmor: true }),
-    timeoutMs: 75 * 60_000,
+    timeoutMs: 90 * 60_000,
   };
   return [qemu, uml];
 }

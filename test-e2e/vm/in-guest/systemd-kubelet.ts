@@ -1,0 +1,198 @@
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { findTool, type Engine, type Environment } from '../../harness/environment.js';
+import { eventually } from '../../harness/eventually.js';
+import { startRegistry, type Registry } from '../../harness/registry.js';
+import { writeRegistryHosts } from '../../harness/registry-hosts.js';
+import { run } from '../../harness/run.js';
+
+export const CONTAINERD_CONFIG = '/etc/containerd/config.toml';
+export const KUBELET_CONFIG = '/var/lib/kubelet/config.yaml';
+export const INSTANCE_CONFIG = '/var/lib/kubelet/instance-config.yaml';
+export const KUBELET_FLAGS = '/var/lib/kubelet/kubeadm-flags.env';
+const MANIFESTS = '/etc/kubernetes/manifests';
+export const CONTAINERD_ENDPOINT = 'unix:///run/containerd/containerd.sock';
+
+/** What the kubelet says of a pod of its own. */
+export interface KubeletPod {
+  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly status: {
+    readonly phase?: string;
+    readonly containerStatuses?: readonly { readonly containerID?: string; readonly ready: boolean; readonly image: string }[];
+    readonly initContainerStatuses?: readonly object[];
+  };
+}
+
+/**
+ * A node as kubeadm leaves one, but for the control plane: containerd with its CRI plugin and a kubelet, units of systemd and configured in the
+ * usual files; the kubelet runs static pods. Only inside the guest, whose system is thrown away afterwards.
+ */
+export class SystemdKubelet {
+  private constructor(private readonly registry: Registry) {}
+
+  /** Lays it out and starts it. */
+  static async start(environment: Environment, engine: Engine): Promise<SystemdKubelet> {
+    await installPrograms(environment, engine);
+    await giveClockSpeed(join(environment.root, 'cpuinfo'));
+    // The kubelet wants an address that is not the loopback's.
+    await run('ip', ['link', 'add', 'node0', 'type', 'bridge']);
+    await run('ip', ['addr', 'add', '10.0.0.2/24', 'dev', 'node0']);
+    await run('ip', ['link', 'set', 'node0', 'up']);
+    await run('ip', ['route', 'add', 'default', 'via', '10.0.0.1', 'dev', 'node0']);
+    const registryDirectory = join(environment.root, 'registry');
+    await mkdir(registryDirectory, { recursive: true });
+    const registry = await startRegistry({ program: environment.registryProgram, storage: environment.registryStorage, directory: registryDirectory });
+    await writeRegistryHosts('/etc/containerd/certs.d', registry.url);
+    for (const [file, content] of Object.entries(files())) {
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content);
+    }
+    await mkdir(MANIFESTS, { recursive: true });
+    await run('systemctl', ['daemon-reload']);
+    await run('systemctl', ['enable', '--now', 'containerd.service', 'kubelet.service']);
+    return new SystemdKubelet(registry);
+  }
+
+  /** Writes a static pod's manifest. */
+  async apply(name: string, spec: object): Promise<void> {
+    const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'kube-system' }, spec };
+    // Whole when the kubelet sees it, which leaves names with a dot before them alone. JSON is a part of YAML.
+    const file = join(MANIFESTS, `.${name}.yaml`);
+    await writeFile(file, JSON.stringify(manifest));
+    await rename(file, join(MANIFESTS, `${name}.yaml`));
+  }
+
+  async remove(name: string): Promise<void> {
+    await rm(join(MANIFESTS, `${name}.yaml`), { force: true });
+  }
+
+  /** The pods that the kubelet knows, by the names of their manifests. */
+  async pods(): Promise<Map<string, KubeletPod>> {
+    const response = await fetch('http://127.0.0.1:10255/pods');
+    if (!response.ok) throw new Error(`/pods: ${response.status}`);
+    const { items } = (await response.json()) as { items: KubeletPod[] | null };
+    return new Map((items ?? []).map((pod) => [pod.metadata.name.replace(/-guest$/, ''), pod]));
+  }
+
+  /** Waits until all containers of a pod are ready, on the runtime whose endpoint knows them. */
+  async ready(name: string, endpoint: string, timeoutMs = 60_000): Promise<void> {
+    await eventually(
+      async () => {
+        const statuses = (await this.pods()).get(name)?.status.containerStatuses ?? [];
+        const own = statuses.map(({ containerID = '' }) => containerID.replace(/^.*:\/\//, ''));
+        if (own.length === 0 || !statuses.every(({ ready }) => ready)) throw new Error(`${name} is not ready: ${JSON.stringify(statuses)}`);
+        const ids = new Set((await crictl(endpoint, 'ps', '--quiet', '--no-trunc')).split('\n'));
+        if (!own.every((id) => ids.has(id))) throw new Error(`${endpoint} does not know ${own.join(' ')}`);
+      },
+      timeoutMs,
+      1000,
+    );
+  }
+
+  async dispose(): Promise<void> {
+    await run('systemctl', ['stop', 'kubelet.service']);
+    await this.registry.daemon.stop();
+  }
+}
+
+export async function crictl(endpoint: string, ...args: string[]): Promise<string> {
+  return run('crictl', ['--runtime-endpoint', endpoint, '--timeout', '20s', ...args]);
+}
+
+/** cAdvisor, and with it the kubelet, does not start without a clock speed, which user-mode Linux does not tell. */
+async function giveClockSpeed(file: string): Promise<void> {
+  const cpus = await readFile('/proc/cpuinfo', 'utf8');
+  if (/^cpu MHz/m.test(cpus)) return;
+  await writeFile(file, cpus.replaceAll(/^bogomips.*$/gm, '$&\ncpu MHz\t\t: 1000.000'));
+  await run('mount', ['--bind', file, '/proc/cpuinfo']);
+}
+
+/** Where an administrator's programs are. */
+async function installPrograms(environment: Environment, engine: Engine): Promise<void> {
+  const programs: Record<string, string> = {};
+  for (const name of ['containerd', 'containerd-shim-runc-v2', 'ctr']) programs[name] = join(environment.containerd[engine] ?? '', name);
+  for (const name of ['runc', 'crictl', 'kubelet']) {
+    const path = await findTool(environment, name);
+    if (path === undefined) throw new Error(`${name} is not there`);
+    programs[name] = path;
+  }
+  for (const [name, path] of Object.entries(programs)) await symlink(path, join('/usr/local/bin', name));
+  await mkdir('/opt/cni', { recursive: true });
+  await symlink(environment.cniBinDir, '/opt/cni/bin');
+}
+
+function files(): Readonly<Record<string, string>> {
+  return {
+    // As packages of containerd 1.7 left it: the configuration's second version.
+    [CONTAINERD_CONFIG]: `version = 2
+# an administrator's remark
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "registry.k8s.io/pause:3.9"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "/etc/containerd/certs.d"
+`,
+    '/etc/cni/net.d/10-guest.conflist': JSON.stringify({
+      cniVersion: '1.0.0',
+      name: 'guest',
+      plugins: [
+        {
+          type: 'bridge',
+          bridge: 'pods0',
+          isGateway: true,
+          ipam: { type: 'host-local', ranges: [[{ subnet: '10.1.0.0/24' }]], routes: [{ dst: '0.0.0.0/0' }] },
+        },
+      ],
+    }),
+    '/etc/systemd/system/containerd.service': `[Unit]
+Description=containerd
+[Service]
+Type=notify
+ExecStart=/usr/local/bin/containerd
+Delegate=yes
+KillMode=process
+Restart=always
+LimitNOFILE=1048576
+TasksMax=infinity
+[Install]
+WantedBy=multi-user.target
+`,
+    '/etc/systemd/system/kubelet.service': `[Unit]
+Description=kubelet
+[Service]
+EnvironmentFile=-${KUBELET_FLAGS}
+ExecStart=/usr/local/bin/kubelet --config=${KUBELET_CONFIG} --hostname-override=guest $KUBELET_KUBEADM_ARGS
+Restart=always
+RestartSec=1
+StandardOutput=append:/results/kubelet.log
+StandardError=append:/results/kubelet.log
+[Install]
+WantedBy=multi-user.target
+`,
+    [KUBELET_CONFIG]: `apiVersion: kubelet.config.k8s.io/v1beta1
+authentication:
+  anonymous:
+    enabled: true
+  webhook:
+    enabled: false
+authorization:
+  mode: AlwaysAllow
+cgroupDriver: systemd
+containerRuntimeEndpoint: ${CONTAINERD_ENDPOINT}
+evictionHard:
+  imagefs.available: 0.1%
+  memory.available: 1Mi
+  nodefs.available: 0.1%
+failSwapOn: false
+fileCheckFrequency: 1s
+kind: KubeletConfiguration
+readOnlyPort: 10255
+staticPodPath: ${MANIFESTS}
+`,
+    [INSTANCE_CONFIG]: `containerRuntimeEndpoint: "${CONTAINERD_ENDPOINT}"\n`,
+    [KUBELET_FLAGS]: 'KUBELET_KUBEADM_ARGS="--v=2"\n',
+  };
+}
