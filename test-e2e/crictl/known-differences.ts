@@ -136,7 +136,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     commands: ['metricdescs', 'metricsp'],
-    at: /(^|\.)container_(hugetlb_|pressure_|spec_cpu_quota|spec_memory_reservation_limit_bytes|ulimits_soft)/,
+    at: /(^|\.)container_(cpu_cfs_burst_|creation_time_|memory_(events_|file_|pgs|workingset_refault_)|hugetlb_|pressure_|spec_cpu_quota|spec_memory_reservation_limit_bytes|ulimits_soft)/,
     why: 'metrics that the plugin does not have',
     sometimes: true,
   },

@@ -115,9 +115,9 @@ export class Kubelet {
     return request(new URL(path, this.url));
   }
 
-  /** As `get`, with a method that may have an effect. */
+  /** As `get`, with a method that may have an effect and take its time. */
   post(path: string): Promise<Answer> {
-    return request(new URL(path, this.url), { method: 'POST' });
+    return request(new URL(path, this.url), { method: 'POST', timeoutMs: 120_000 });
   }
 
   /** As `get`, and parses the JSON. Throws unless the status is 200. */

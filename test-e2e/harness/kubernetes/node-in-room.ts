@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Engine } from '../environment.js';
+import type { Engine, Environment } from '../environment.js';
 import { TestNode, type Runtime } from '../node.js';
 import { Room } from '../room.js';
 import type { Site } from './site.js';
@@ -24,6 +24,12 @@ export interface NodeInRoomOptions {
   readonly logLevel?: string;
 }
 
+/** CRIU is on containerd's PATH where there is one: the kubelet's /checkpoint wants it. */
+function withCriu(environment: Environment): Environment {
+  const { criuDirectory, tools } = environment;
+  return criuDirectory === undefined ? environment : { ...environment, tools: [criuDirectory, ...tools] };
+}
+
 /** A room with containerd and a CRI runtime: what a kubelet is put on. */
 export class NodeInRoom {
   private constructor(
@@ -36,7 +42,8 @@ export class NodeInRoom {
 
   static async start(options: NodeInRoomOptions): Promise<NodeInRoom> {
     const { site, engine, runtime, index = 0, name = `node-${index}` } = options;
-    const { environment, network, registry } = site;
+    const { network, registry } = site;
+    const environment = withCriu(site.environment);
     const directory = join(environment.root, `criquet-e2e-room-${randomBytes(4).toString('hex')}`);
     await mkdir(directory, { recursive: true });
     const undo: (() => Promise<unknown>)[] = [];

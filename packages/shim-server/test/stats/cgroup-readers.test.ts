@@ -4,7 +4,9 @@ import { CgroupFiles } from '../../src/stats/cgroup/cgroup-files.js';
 import { readCpuTime } from '../../src/stats/cgroup/cpu.js';
 import { readHugePages } from '../../src/stats/cgroup/hugetlb.js';
 import { readLimits } from '../../src/stats/cgroup/limits.js';
+import { readCpuBursts } from '../../src/stats/cgroup/cpu-bursts.js';
 import { readMemoryEvents } from '../../src/stats/cgroup/memory-events.js';
+import { readMemoryReclaim } from '../../src/stats/cgroup/memory-reclaim.js';
 import { readMemory } from '../../src/stats/cgroup/memory.js';
 import { parsePressure, readPressure } from '../../src/stats/cgroup/pressure.js';
 import { readProcesses } from '../../src/stats/cgroup/processes.js';
@@ -31,6 +33,24 @@ async function v1(t: Test, change: Readonly<Record<string, string>> = {}): Promi
   await writeTree(root, { ...v1Files('/pods/c1'), ...change });
   return CgroupFiles.of('/pods/c1', { cgroup: 'v1' }, root);
 }
+
+test('reclaim and bursts', async (t) => {
+  const newer = await v2(t, {
+    'memory.stat': 'file_dirty 8192\nfile_writeback 4096\nworkingset_refault_anon 3\nworkingset_refault_file 4\npgscan 50\npgsteal 40\n',
+    'memory.events': 'low 0\nhigh 6\nmax 7\noom 1\noom_kill 1\n',
+    'cpu.stat': 'usage_usec 9\nnr_bursts 2\nburst_usec 1500\n',
+  });
+  t.same(await readMemoryReclaim(newer), {
+    dirty: 8192n, writeback: 4096n, scanned: 50n, stolen: 40n, refaultedFile: 4n, refaultedAnonymous: 3n, highEvents: 6n, maxEvents: 7n,
+  });
+  t.same(await readCpuBursts(newer), { periods: 2n, time: 1_500_000n });
+  const older = await v1(t, {
+    'memory/pods/c1/memory.stat': 'dirty 1\nwriteback 2\ntotal_dirty 8192\ntotal_writeback 4096\n',
+    'cpu/pods/c1/cpu.stat': 'nr_periods 1\nnr_bursts 2\nburst_time 1500\n',
+  });
+  t.match(await readMemoryReclaim(older), { dirty: 8192n, writeback: 4096n, scanned: 0n, highEvents: 0n });
+  t.same(await readCpuBursts(older), { periods: 2n, time: 1_500n });
+});
 
 test('cgroup v2', async (t) => {
   const files = await v2(t);

@@ -1,7 +1,9 @@
 import type { CgroupLimits } from '../cgroup/limits.js';
 import type { DeviceIo } from '../cgroup/block-io.js';
 import type { HugePages } from '../cgroup/hugetlb.js';
+import type { CpuBursts } from '../cgroup/cpu-bursts.js';
 import type { MemoryEvents } from '../cgroup/memory-events.js';
+import type { MemoryReclaim } from '../cgroup/memory-reclaim.js';
 import type { CgroupSample } from '../cgroup-samples.js';
 import { seconds, type MetricList } from './metric-list.js';
 
@@ -32,6 +34,22 @@ export function addMemory(list: MetricList, { memory, swap, at }: CgroupSample, 
   list.add('container_memory_failures_total', memory?.majorPageFaults, ['pgmajfault', 'container'], at);
   list.add('container_memory_failures_total', memory?.hierarchicalPageFaults, ['pgfault', 'hierarchy'], at);
   list.add('container_memory_failures_total', memory?.hierarchicalMajorPageFaults, ['pgmajfault', 'hierarchy'], at);
+}
+
+export function addReclaim(list: MetricList, reclaim: MemoryReclaim): void {
+  list.add('container_memory_events_high_total', reclaim.highEvents);
+  list.add('container_memory_events_max_total', reclaim.maxEvents);
+  list.add('container_memory_file_dirty_bytes', reclaim.dirty);
+  list.add('container_memory_file_writeback_bytes', reclaim.writeback);
+  list.add('container_memory_pgscan_total', reclaim.scanned);
+  list.add('container_memory_pgsteal_total', reclaim.stolen);
+  list.add('container_memory_workingset_refault_file_total', reclaim.refaultedFile);
+  list.add('container_memory_workingset_refault_anon_total', reclaim.refaultedAnonymous);
+}
+
+export function addCpuBursts(list: MetricList, { periods, time }: CpuBursts): void {
+  list.add('container_cpu_cfs_burst_periods_total', periods);
+  list.add('container_cpu_cfs_burst_seconds_total', seconds(time));
 }
 
 export function addHugePages(list: MetricList, pages: readonly HugePages[]): void {

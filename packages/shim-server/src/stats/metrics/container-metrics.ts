@@ -8,14 +8,16 @@ import { Slots } from '../../state/slots.js';
 import { Token, type NodeRoots } from '../../tokens.js';
 import { readBlockIo } from '../cgroup/block-io.js';
 import type { CgroupFiles } from '../cgroup/cgroup-files.js';
+import { readCpuBursts } from '../cgroup/cpu-bursts.js';
 import { readHugePages } from '../cgroup/hugetlb.js';
 import { readLimits } from '../cgroup/limits.js';
 import { readMemoryEvents } from '../cgroup/memory-events.js';
+import { readMemoryReclaim } from '../cgroup/memory-reclaim.js';
 import { readThreads } from '../cgroup/threads.js';
 import { ContainerUsage } from '../container-usage.js';
 import { WritableLayers } from '../writable-layers.js';
 import type { BlockDeviceNames } from './block-device-names.js';
-import { addBlockIo, addCpu, addHugePages, addLimits, addMemory, addPressure } from './cgroup-metrics.js';
+import { addBlockIo, addCpu, addCpuBursts, addHugePages, addLimits, addMemory, addPressure, addReclaim } from './cgroup-metrics.js';
 import type { FileSystem } from './file-system.js';
 import { MetricList, seconds } from './metric-list.js';
 import { countOpenFiles } from './open-files.js';
@@ -62,15 +64,18 @@ export class ContainerMetricsReader {
       }),
       this.addFileSystem(list, container, figures),
     ]);
+    list.add('container_creation_time_seconds', seconds(container.createdAt));
     list.add('container_start_time_seconds', seconds(container.startedAt));
     list.add('container_last_seen', seconds(unixNanos()));
     return { containerId: container.id, metrics: list.metrics };
   }
 
   private async addCgroup(list: MetricList, container: ContainerRecord, files: CgroupFiles, figures: NodeFigures): Promise<void> {
-    const [sample, events, pages, devices, limits] = await Promise.all([
+    const [sample, events, reclaim, bursts, pages, devices, limits] = await Promise.all([
       this.usage.sample(container),
       readMemoryEvents(files),
+      readMemoryReclaim(files),
+      readCpuBursts(files),
       readHugePages(files, this.node.hugepageSizes),
       readBlockIo(files),
       readLimits(files),
@@ -80,6 +85,8 @@ export class ContainerMetricsReader {
       addCpu(list, sample);
       addMemory(list, sample, events);
       addPressure(list, sample);
+      addReclaim(list, reclaim);
+      addCpuBursts(list, bursts);
     }
     addHugePages(list, pages);
     addBlockIo(list, devices, (major, minor) => figures.deviceNames.of(major, minor));

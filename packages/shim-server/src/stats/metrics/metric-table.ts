@@ -16,7 +16,7 @@ const gauge = (help: string, ...labels: string[]): MetricKind => ({ help, type: 
 
 /**
  * Every metric of ListPodSandboxMetrics. Names are cAdvisor's, so that what reads the kubelet's /metrics/cadvisor goes on working.
- * CRI's values are whole numbers: seconds are cut.
+ * CRI's values are whole numbers: seconds are cut, and there is no `container_health_state`, which is -1 for every container here.
  */
 export const METRICS = {
   container_cpu_usage_seconds_total: counter('CPU time used, in seconds.'),
@@ -25,6 +25,8 @@ export const METRICS = {
   container_cpu_cfs_periods_total: counter('Periods that passed under a CPU quota.'),
   container_cpu_cfs_throttled_periods_total: counter('Periods in which the CPU quota was used up.'),
   container_cpu_cfs_throttled_seconds_total: counter('Time for which the CPU quota held the container up, in seconds.'),
+  container_cpu_cfs_burst_periods_total: counter('Periods in which more than the CPU quota was used, out of what had been saved up.'),
+  container_cpu_cfs_burst_seconds_total: counter('CPU time used beyond the quota, out of what had been saved up, in seconds.'),
 
   container_memory_usage_bytes: gauge('Memory in use, the page cache included, in bytes.'),
   container_memory_working_set_bytes: gauge('Memory in use without the inactive page cache, in bytes.'),
@@ -38,6 +40,14 @@ export const METRICS = {
   container_memory_total_inactive_file_bytes: gauge('Page cache that was not used lately, in bytes.'),
   container_memory_failcnt: counter('How often memory in use met its limit.'),
   container_memory_failures_total: counter('Page faults (pgfault) and those that read from disk (pgmajfault).', 'failure_type', 'scope'),
+  container_memory_events_high_total: counter('How often memory in use went beyond what is reclaimed above; 0 on cgroup v1.'),
+  container_memory_events_max_total: counter('How often memory in use was about to go beyond its limit; 0 on cgroup v1.'),
+  container_memory_file_dirty_bytes: gauge('Page cache that is to be written back, in bytes.'),
+  container_memory_file_writeback_bytes: gauge('Page cache that is being written back, in bytes.'),
+  container_memory_pgscan_total: counter('Pages looked at for reclaim; 0 on cgroup v1.'),
+  container_memory_pgsteal_total: counter('Pages reclaimed; 0 on cgroup v1.'),
+  container_memory_workingset_refault_file_total: counter('Pages of files that were reclaimed and soon wanted again; 0 on cgroup v1.'),
+  container_memory_workingset_refault_anon_total: counter('Anonymous pages that were reclaimed and soon wanted again; 0 on cgroup v1.'),
   container_oom_events_total: counter('Processes that the kernel killed for the memory limit.'),
   container_hugetlb_usage_bytes: gauge('Huge pages in use, in bytes.', 'pagesize'),
   container_hugetlb_max_usage_bytes: gauge('The most huge pages that were in use at once, in bytes.', 'pagesize'),
@@ -82,6 +92,7 @@ export const METRICS = {
   container_spec_memory_reservation_limit_bytes: gauge('Memory that is reclaimed last, in bytes; 0 is none.'),
   container_spec_memory_swap_limit_bytes: gauge('Limit of memory and swap together, in bytes; 0 is none.'),
 
+  container_creation_time_seconds: gauge('When the container was created, in Unix seconds.'),
   container_start_time_seconds: gauge('When the container started, in Unix seconds.'),
   container_last_seen: gauge('When these figures were taken, in Unix seconds.'),
 } satisfies Readonly<Record<string, MetricKind>>;
