@@ -20,6 +20,11 @@ export const EXPLANATIONS: readonly Explanation[] = [
   },
   {
     suites: ['all'],
+    reason: "fails on criquet, twice; containerd's plugin did not come to it. Whether it is the runtime's or the cluster's is not known yet",
+    specs: ['ServiceAccountIssuerDiscovery should support OIDC discovery of service account issuer'],
+  },
+  {
+    suites: ['all'],
     reason: 'the run was ended before all specs had their turn: the machine had other work at the same time',
     specs: [''],
   },
