@@ -14,6 +14,8 @@ export interface CriPluginOptions {
   readonly cniBinDirs: readonly string[];
   readonly sandboxImage: string;
   readonly cgroupDriver: CgroupDriver;
+  /** Names of runtime handlers beside `runc`, which are made like it. */
+  readonly handlers: readonly string[];
 }
 
 const CRI_PLUGINS = ['io.containerd.cri.v1.images', 'io.containerd.cri.v1.runtime', 'io.containerd.grpc.v1.cri'];
@@ -49,17 +51,21 @@ function criPluginConfig(cri: CriPluginOptions): string {
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = true
   netns_mounts_under_state_dir = true
-  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]
-    runtime_type = "io.containerd.runc.v2"
-    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc.options]
-      SystemdCgroup = ${cri.cgroupDriver === 'systemd'}
-  [plugins.'io.containerd.cri.v1.runtime'.cni]
+${['runc', ...cri.handlers].map((name) => handler(name, cri.cgroupDriver)).join('')}  [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = ${toml(cri.cniBinDirs)}
     conf_dir = ${toml(cri.cniConfDir)}
 
 [plugins.'io.containerd.grpc.v1.cri']
   stream_server_address = "127.0.0.1"
   stream_server_port = "0"
+`;
+}
+
+function handler(name: string, driver: CgroupDriver): string {
+  return `  [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.${name}]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.${name}.options]
+      SystemdCgroup = ${driver === 'systemd'}
 `;
 }
 

@@ -23,6 +23,8 @@ export interface NodeOptions {
   readonly runtime: Runtime;
   /** Lines for the end of criquet's configuration file. */
   readonly extraConfig?: string;
+  /** Names of runtime handlers beside `runc`, which are made like it. */
+  readonly handlers?: readonly string[];
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
   readonly environment?: Environment;
@@ -86,7 +88,7 @@ export class TestNode {
       tools: environment.tools,
       directory,
       place,
-      ...(options.runtime === 'criquet' ? {} : { cri: { sandboxImage: SANDBOX_IMAGE, cgroupDriver: this.cgroupDriver, ...places } }),
+      ...(options.runtime === 'criquet' ? {} : { cri: { sandboxImage: SANDBOX_IMAGE, cgroupDriver: this.cgroupDriver, handlers: options.handlers ?? [], ...places } }),
     });
     if (options.runtime === 'criquet') {
       this.startedCriquet = await Criquet.start({
@@ -95,7 +97,7 @@ export class TestNode {
         place,
         containerdSocket: this.containerd.paths.socket,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
-        ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
+        extraConfig: `${options.extraConfig ?? ''}${handlerTables(options.handlers)}`,
         ...places,
       });
     }
@@ -251,4 +253,9 @@ export class TestNode {
   async filesBelow(...path: string[]): Promise<string[]> {
     return (await readdir(join(this.directory, ...path), { recursive: true }).catch((): string[] => [])).sort();
   }
+}
+
+/** Tables of criquet's configuration: where one handler is named, all are. */
+function handlerTables(names: readonly string[] = []): string {
+  return names.length === 0 ? '' : ['runc', ...names].map((name) => `\n[runtime.handlers.${name}]\n`).join('');
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { makeCgroupRoot, removeCgroupRoot } from './cgroup-root.js';
 import { eventually } from './eventually.js';
 import type { NodeNetwork } from './node-network.js';
 import type { Place } from './place.js';
@@ -14,6 +15,11 @@ export interface RoomOptions {
   readonly index: number;
   /** Where its own files are kept; must not be on an overlay file system. */
   readonly directory: string;
+  /**
+   * Whether what is below a cgroup of its own, named after the directory, is all that it sees of the machine's cgroups (v1 only):
+   * for programs that insist on the root. Default: it sees those of the machine.
+   */
+  readonly ownCgroups?: boolean;
 }
 
 /** Places that programs of a node have by fixed paths and that must be real directories, not an overlay: id-mapped mounts need them. */
@@ -34,11 +40,12 @@ export class Room implements Place {
   static async open(options: RoomOptions): Promise<Room> {
     const { directory, name, network, index } = options;
     for (const part of ['etc', 'etc-work', 'var', 'var-work', ...OWN_DIRECTORIES]) await mkdir(join(directory, part), { recursive: true });
-    const holder = spawn(
-      'unshare',
-      ['--net', '--mount', '--uts', '--propagation', 'private', 'sh', '-ec', FURNISH, 'room', directory, name],
-      { stdio: ['ignore', 'pipe', 'pipe'], detached: true },
-    );
+    const cgroup = options.ownCgroups === true ? basename(directory) : '';
+    if (cgroup !== '') await makeCgroupRoot(cgroup);
+    const unshare = ['unshare', '--net', '--mount', '--uts', ...(cgroup === '' ? [] : ['--cgroup']), '--propagation', 'private'];
+    const furnish = [...unshare, 'sh', '-ec', FURNISH, 'room', directory, name, cgroup];
+    const [program, ...args] = cgroup === '' ? furnish : inCgroups(`*/${cgroup}`, furnish);
+    const holder = spawn(program ?? '', args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     let said = '';
     holder.stdout.on('data', (data: Buffer) => (said += data.toString()));
     holder.stderr.on('data', (data: Buffer) => (said += data.toString()));
@@ -75,7 +82,9 @@ export class Room implements Place {
   }
 
   command(program: string, args: readonly string[]): [string, readonly string[]] {
-    return ['nsenter', ['--target', String(this.pid), '--net', '--mount', '--uts', '--', program, ...args]];
+    const enter = ['--target', String(this.pid), '--net', '--mount', '--uts'];
+    if (this.options.ownCgroups !== true) return ['nsenter', [...enter, '--', program, ...args]];
+    return ['nsenter', [...enter, '--cgroup', '--', ...inCgroups('*', [program, ...args])]];
   }
 
   /** Runs a program in the room and returns what it printed. */
@@ -97,10 +106,20 @@ export class Room implements Place {
       // It has ended already.
     }
     await rm(this.options.directory, { recursive: true, force: true });
+    if (this.options.ownCgroups === true) await removeCgroupRoot(basename(this.options.directory));
   }
 }
 
-/** $1 the room's directory, $2 its host name. A mount can be moved only while it is private, so /sys comes before the sharing. */
+/** A command that goes into the cgroups of a pattern, one of each hierarchy, and becomes another. */
+function inCgroups(pattern: string, command: readonly string[]): string[] {
+  const script = `for procs in /sys/fs/cgroup/${pattern}/cgroup.procs; do echo $$ >"$procs"; done; exec "$@"`;
+  return ['sh', '-ec', script, 'room', ...command];
+}
+
+/**
+ * $1 the room's directory, $2 its host name, $3 its own cgroup where it has one. A mount can be moved only while it is private, so
+ * /sys comes before the sharing.
+ */
 const FURNISH = `
 hostname "$2"
 mount -t overlay overlay -o "lowerdir=/etc,upperdir=$1/etc,workdir=$1/etc-work" /etc
@@ -109,7 +128,16 @@ mount -t tmpfs -o mode=755,nosuid,nodev tmpfs /run
 mkdir -p ${OWN_DIRECTORIES.join(' ')} /run/lock /run/sys
 for own in ${OWN_DIRECTORIES.join(' ')}; do mount --bind "$1$own" "$own"; done
 mount -t sysfs -o nosuid,nodev,noexec sysfs /run/sys
-mount --rbind /sys/fs/cgroup /run/sys/fs/cgroup
+if [ -z "$3" ]; then
+  mount --rbind /sys/fs/cgroup /run/sys/fs/cgroup
+else
+  mount -t tmpfs -o mode=755,nosuid,nodev,noexec tmpfs /run/sys/fs/cgroup
+  for own in /sys/fs/cgroup/*/"$3"; do
+    hierarchy=/run$(dirname "$own")
+    mkdir "$hierarchy"
+    mount --bind "$own" "$hierarchy"
+  done
+fi
 mount --move /run/sys /sys
 rmdir /run/sys
 mount --make-rshared /

@@ -106,9 +106,17 @@ function shellLayer(shell: string): LayerDefinition {
     async layOut(root) {
       await root.copy(shell, 'bin/sh', 0o755);
       await root.program(await root.first('usr/bin/bash', 'bin/bash'), 'bin/bash');
+      await root.file('bin/nmeter', NMETER, 0o755);
     },
   };
 }
+
+/** Debian's busybox lacks nmeter. The node suite has it print the time of day with milliseconds, and takes the first line. */
+const NMETER = `#!/bin/bash
+export TZ=UTC0
+now=$EPOCHREALTIME
+printf '%(%H:%M:%S)T.%s\\n' "\${now%.*}" "\${now:11:3}"
+`;
 
 const ipcTools: LayerDefinition = {
   name: 'ipc-tools',

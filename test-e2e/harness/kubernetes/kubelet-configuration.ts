@@ -1,10 +1,12 @@
+import { posix } from 'node:path';
+
 /** Fields of KubeletConfiguration (kubelet.config.k8s.io/v1beta1) by their names in it. */
 export type KubeletFields = Readonly<Record<string, unknown>>;
 
 export interface KubeletConfigurationOptions {
   /** The CRI endpoint, `unix:///…`. */
   readonly endpoint: string;
-  /** The node's own cgroup, at the root of every hierarchy. */
+  /** The node's own cgroup, at the root of every hierarchy; empty: that root. */
   readonly cgroupRoot: string;
   /** Where its own address is. */
   readonly address: string;
@@ -29,7 +31,7 @@ export function kubeletConfiguration({ endpoint, cgroupRoot, address, staticPodP
       authorization: { mode: 'AlwaysAllow' },
       containerRuntimeEndpoint: endpoint,
       cgroupDriver: 'cgroupfs',
-      cgroupRoot: `/${cgroupRoot}`,
+      cgroupRoot: posix.join('/', cgroupRoot),
       failCgroupV1: false,
       failSwapOn: false,
       oomScoreAdj: 0,

@@ -14,8 +14,12 @@ export interface NodeInRoomOptions {
   readonly name?: string;
   /** Its place on the site's network, counted from 0; its pods' subnet is 10.88.INDEX.0/24. Default: 0. */
   readonly index?: number;
+  /** See `RoomOptions`; the kubelet's `cgroupRoot` is then `/`. */
+  readonly ownCgroups?: boolean;
   /** Lines for the end of criquet's configuration file. */
   readonly extraConfig?: string;
+  /** Names of runtime handlers beside `runc`, which are made like it. */
+  readonly handlers?: readonly string[];
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
 }
@@ -44,7 +48,7 @@ export class NodeInRoom {
     await mkdir(directory, { recursive: true });
     const undo: (() => Promise<unknown>)[] = [];
     try {
-      const room = await Room.open({ name, network, index, directory });
+      const room = await Room.open({ name, network, index, directory, ownCgroups: options.ownCgroups === true });
       undo.push(() => room.close());
       const podSubnet = `10.88.${index}.0/24`;
       await network.route(podSubnet, index);
@@ -56,6 +60,7 @@ export class NodeInRoom {
         registry,
         podSubnet,
         place: room,
+        handlers: options.handlers ?? [],
         ...(options.extraConfig === undefined ? {} : { extraConfig: options.extraConfig }),
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
       });
