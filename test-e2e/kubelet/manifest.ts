@@ -1,12 +1,14 @@
 import type { StaticPod } from '../harness/kubernetes/kubelet.js';
 
 export const BUSYBOX = 'registry.k8s.io/e2e-test-images/busybox:1.29-2';
+export const AGNHOST = 'registry.k8s.io/e2e-test-images/agnhost:2.66.1';
 
 /** Fields of v1 Container by their names in it, as far as these suites use them. */
 export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
   readonly command?: readonly string[];
+  readonly args?: readonly string[];
   readonly restartPolicy?: 'Always' | 'OnFailure' | 'Never';
   readonly restartPolicyRules?: readonly unknown[];
   readonly env?: readonly unknown[];

@@ -1,12 +1,12 @@
 import { eventually } from '../harness/eventually.js';
-import { pod, shell, STAY } from './manifest.js';
+import { AGNHOST, pod, shell, STAY } from './manifest.js';
 import { containerOf, isReady } from './pod-status.js';
 import type { Topic } from './side-by-side.js';
 
 /** A web server that answers when its page is there, which is after a second. */
 const WEB = 'mkdir /www; cd /www; httpd -f -p 8080 & sleep 1; echo well >/www/healthz;';
 
-/** Exec, TCP and HTTP, for readiness, start-up and liveness. */
+/** Exec, TCP, HTTP and gRPC, for readiness, start-up and liveness. */
 export const probes: Topic = async (t, side) => {
   await side.apply(
     pod('ready-by-exec', {
@@ -19,6 +19,9 @@ export const probes: Topic = async (t, side) => {
       containers: [
         shell('main', `${WEB} ${STAY}`, { ports: [{ name: 'web', containerPort: 8080 }], readinessProbe: { tcpSocket: { port: 'web' }, periodSeconds: 1, timeoutSeconds: 10 } }),
       ],
+    }),
+    pod('ready-by-grpc', {
+      containers: [{ name: 'main', image: AGNHOST, args: ['grpc-health-checking', '--port=5000'], readinessProbe: { grpc: { port: 5000 }, periodSeconds: 1, timeoutSeconds: 10 } }],
     }),
     pod('started-late', {
       containers: [
@@ -48,7 +51,7 @@ export const probes: Topic = async (t, side) => {
   const waiting = await side.until('ready-by-exec', (pod) => containerOf(pod, 'main').started === true);
   t.equal(isReady(waiting), false, 'not ready before its probe says so');
   await side.run('ready-by-exec', 'main', 'touch', '/tmp/ready');
-  for (const name of ['ready-by-exec', 'ready-by-http', 'ready-by-tcp', 'started-late']) {
+  for (const name of ['ready-by-exec', 'ready-by-http', 'ready-by-tcp', 'ready-by-grpc', 'started-late']) {
     const ready = await side.ready(name);
     t.equal(containerOf(ready, 'main').restartCount, 0, `${name} is ready, at its first start`);
     side.tell(`pods/${name}`, ready.status);

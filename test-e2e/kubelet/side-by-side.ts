@@ -6,6 +6,7 @@ import { Site } from '../harness/kubernetes/site.js';
 import type { Runtime } from '../harness/node.js';
 import { AccountBook } from './account-book.js';
 import type { KnownDifference } from './account-book.js';
+import { tellFooting } from './footing.js';
 import { Side } from './side.js';
 
 /** For a whole suite, its topics included; tap's own limit is meant for smaller ones. */
@@ -40,6 +41,7 @@ export async function sideBySide(all: Readonly<Record<string, Topic>>, options: 
       sides.map((side) => t.test(`${name}: ${side.label}`, { buffered: true, timeout: patience(LIMIT_MS) }, (t) => topic(t, side))),
     ),
   );
+  await t.test('how long things took, and how large the daemons are', (t) => tellFooting(t, sides));
   const [yardstick, ...others] = sides;
   if (yardstick === undefined) return;
   for (const side of others) {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { PodSandboxState } from '@criquet/cri-api';
 import { patience, type Engine } from '../harness/environment.js';
 import type { KubernetesNode } from '../harness/kubernetes/kubernetes-node.js';
 import type { Answer } from '../harness/kubernetes/https-request.js';
@@ -6,7 +7,7 @@ import { eventually } from '../harness/eventually.js';
 import type { NodeState } from '../harness/node-state.js';
 import type { Runtime } from '../harness/node.js';
 import type { Manifest } from './manifest.js';
-import { isReady, type Pod } from './pod-status.js';
+import { conditionOf, isReady, type Pod } from './pod-status.js';
 
 /** How long one look at /pods serves everybody who waits for something there, in milliseconds. */
 const GLANCE_MS = 250;
@@ -51,15 +52,16 @@ export class Side {
   /** Takes a pod away and waits until nothing of it runs any more. */
   async remove(name: string): Promise<void> {
     await this.kubelet.deleteStaticPod(name);
-    await this.nothingRuns((pod) => pod.metadata.name === this.fullName(name));
+    await this.nothingRuns(name);
     this.applied.delete(name);
   }
 
-  private async nothingRuns(which: (pod: Pod) => boolean = () => true): Promise<void> {
+  /** Asks the runtime: the kubelet forgets a pod whose manifest is gone before it has ended. */
+  private async nothingRuns(name?: string): Promise<void> {
+    const labelSelector = name === undefined ? {} : { 'io.kubernetes.pod.name': this.fullName(name) };
     await eventually(async () => {
-      const { items } = await this.kubelet.json<{ items: Pod[] | null }>('/runningpods/');
-      const left = (items ?? []).filter(which).map((pod) => pod.metadata.name);
-      if (left.length > 0) throw new Error(`${this.label}: still running: ${left.join(', ')}`);
+      const { items } = await this.machine.node.cri.runtime.listPodSandbox({ filter: { labelSelector, state: { state: PodSandboxState.SANDBOX_READY } } });
+      if (items.length > 0) throw new Error(`${this.label}: still running: ${items.map(({ metadata }) => metadata?.name).join(', ')}`);
     }, 150_000, GLANCE_MS);
   }
 
@@ -108,8 +110,9 @@ export class Side {
     return this.until(name, isReady);
   }
 
+  /** Waits until its containers have ended for good, and its sandbox with them. */
   ended(name: string): Promise<Pod> {
-    return this.until(name, ({ status }) => status.phase === 'Succeeded' || status.phase === 'Failed');
+    return this.until(name, (pod) => ['Succeeded', 'Failed'].includes(pod.status.phase) && conditionOf(pod, 'PodReadyToStartContainers') === 'False');
   }
 
   /** A container's log through the kubelet, with the parameters of the API's log endpoint. */
