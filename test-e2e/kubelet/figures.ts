@@ -19,7 +19,7 @@ const figures: Topic = async (t, side) => {
   );
   for (const name of Object.keys(CONTAINERS)) await side.ready(name);
 
-  const byCadvisor = await complete(side, (row) => row.labels.container !== '' && row.labels.name !== '');
+  const byCadvisor = await complete(side, Object.keys(CONTAINERS));
   side.tell('cadvisor', rows(byCadvisor));
   for (const container of ['one', 'two']) {
     const memory = value(byCadvisor, 'container_memory_working_set_bytes', container);
@@ -35,7 +35,7 @@ const figures: Topic = async (t, side) => {
   await side.kubelet.stop();
   await side.kubelet.start({ ...fields, featureGates: { PodAndContainerStatsFromCRI: true } });
   if (side.runtime === 'criquet') {
-    const byRuntime = await complete(side, () => true);
+    const byRuntime = await complete(side, ['limited']);
     const ofContainers = (all: readonly Series[]) => new Set(all.filter((row) => row.labels.container !== '').map(({ name }) => name));
     const missing = [...ofContainers(byCadvisor)].filter((name) => !ofContainers(byRuntime).has(name));
     // It is -1 without a health check, which CRI's unsigned numbers cannot say.
@@ -62,8 +62,8 @@ interface Summary {
   }[];
 }
 
-/** The container metrics of our pods, when each container has been looked at. */
-function complete(side: Side, counts: (row: Series) => boolean): Promise<Series[]> {
+/** The container metrics of our pods, when each cgroup has been looked at, and the network of the pods `networks`. */
+function complete(side: Side, networks: readonly string[]): Promise<Series[]> {
   const wanted = ['container_memory_working_set_bytes', 'container_cpu_usage_seconds_total', 'container_start_time_seconds', 'container_processes'];
   return eventually(async () => {
     const all = parseMetrics((await side.kubelet.get('/metrics/cadvisor')).body.toString());
@@ -71,10 +71,17 @@ function complete(side: Side, counts: (row: Series) => boolean): Promise<Series[
     for (const [pod, containers] of Object.entries(CONTAINERS)) {
       for (const container of containers) {
         for (const name of wanted) {
-          const there = ours.filter(counts).some((row) => row.name === name && row.labels.container === container && row.labels.pod === side.fullName(pod));
+          const there = ours.some((row) => row.name === name && row.labels.container === container && row.labels.pod === side.fullName(pod));
           if (!there) throw new Error(`${side.label}: no ${name} of ${container} in ${pod} yet`);
         }
       }
+    }
+    const cgroupsWith = (name: string): Set<string | undefined> => new Set(ours.filter((row) => row.name === name).map(({ labels }) => labels.id));
+    const used = cgroupsWith('container_cpu_usage_seconds_total');
+    for (const id of cgroupsWith('container_spec_cpu_shares')) if (!used.has(id)) throw new Error(`${side.label}: no CPU time of ${id} yet`);
+    for (const pod of networks) {
+      const there = ours.some((row) => row.name === 'container_network_receive_bytes_total' && row.labels.pod === side.fullName(pod));
+      if (!there) throw new Error(`${side.label}: no figures of the network of ${pod} yet`);
     }
     return ours;
   }, 90_000, 1_000);
@@ -85,10 +92,10 @@ function ofOurs(all: readonly Series[], side: Side): Series[] {
   return all.filter(({ labels }) => names.includes(labels.pod ?? ''));
 }
 
-/** Which series there are; those of a disk depend on what the page cache holds. */
+/** Which series there are. Those of a disk depend on what the page cache holds, and the node's other links on who has looked when. */
 function rows(all: readonly Series[]): Record<string, true> {
   const named = all.map((row) => (isSandbox(row) ? { ...row, labels: { ...row.labels, image: '<sandbox>' } } : row));
-  return Object.fromEntries(named.filter(({ name }) => !/_(blkio_device_usage|fs_(reads|writes)(_bytes|_merged)?)_total$/.test(name)).map((row) => [identity(row), true]));
+  return Object.fromEntries(named.filter(({ name, labels }) => !/_(blkio_device_usage|fs_(reads|writes)(_bytes|_merged)?)_total$/.test(name) && (labels.interface ?? 'eth0') === 'eth0').map((row) => [identity(row), true]));
 }
 
 /** Of a pod's pause process: criquet's is built in and has no image. */
@@ -125,6 +132,7 @@ await sideBySide(
         why: 'without a limit the plugin says that 0 bytes are available, criquet says nothing',
         sometimes: true,
       },
+      { at: /^summary\/on-the-node-node network\.interfaces$/, why: "of the node's links each kubelet sees those of its first look", sometimes: true },
       { at: /^summary\/.*(process_stats|usageNanoCores)/, why: 'they need two looks of cAdvisor, which each kubelet takes at its own times', sometimes: true },
     ],
   },
