@@ -20,7 +20,8 @@ export const EXPLANATIONS: readonly Explanation[] = [
   },
   {
     suites: ['all'],
-    reason: "fails on criquet, twice; containerd's plugin did not come to it. Whether it is the runtime's or the cluster's is not known yet",
+    reason:
+      "nothing of the runtime's: the cluster of the record named an issuer that its API server's own certificate is not for (x509); containerd's plugin did not come to it",
     specs: ['ServiceAccountIssuerDiscovery should support OIDC discovery of service account issuer'],
   },
   {

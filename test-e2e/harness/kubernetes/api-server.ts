@@ -49,7 +49,8 @@ export class ApiServer {
         '--enable-admission-plugins=NodeRestriction',
         '--allow-privileged=true',
         `--token-auth-file=${credentials.tokenFile}`,
-        '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+        // A name that the certificate of its own making is for: a spec of OpenID discovery asks the API server there.
+        '--service-account-issuer=https://kubernetes.default.svc',
         `--service-account-key-file=${credentials.serviceAccountKeyFile}`,
         `--service-account-signing-key-file=${credentials.serviceAccountKeyFile}`,
         '--kubelet-preferred-address-types=InternalIP',
