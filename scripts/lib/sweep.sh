@@ -2,15 +2,16 @@
 # Takes away what pods of a private node left on the machine when their runtime could not: by the node's directory, its
 # containers' ids, its bridge and its CNI network, never by a program's name.
 
-# Processes that name DIRECTORY in their command line, or live in another mount namespace that shows it.
+# Processes that name DIRECTORY in their command line, or whose root directory is made of what lies in it, as a container's is.
+# That another mount namespace shows it somewhere says nothing: mounts also spread into those of the machine's own services.
 processes_of() { # DIRECTORY
-  local directory=$1 own process pid
-  own=$(readlink /proc/self/ns/mnt)
+  local directory=$1 process pid
   for process in /proc/[0-9]*; do
     pid=${process#/proc/}
     [ "$pid" = "$$" ] || [ "$pid" = "$BASHPID" ] && continue
     if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "$directory/" ||
-      { [ "$(readlink "$process/ns/mnt" 2>/dev/null)" != "$own" ] && grep -qsF -- "$directory/" "$process/mountinfo"; }; then
+      # By its last part: the path within a file system of its own has no more.
+      awk '$5 == "/"' "$process/mountinfo" 2>/dev/null | grep -qF -- "/${directory##*/}/"; then
       printf '%s\n' "$pid"
     fi
   done

@@ -1,5 +1,5 @@
-import { readdir, readFile, readlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { here, type Place } from './place.js';
 import { tryRun } from './run.js';
 
@@ -94,15 +94,18 @@ function identity(kind: Kind, entry: string): string {
   return kind === 'processes' ? entry.slice(0, entry.indexOf(' ')) : entry;
 }
 
-/** Processes that name the directory in their command line or live in a mount namespace that shows it. */
+/**
+ * Processes that name the directory in their command line, or whose root directory is made of what lies in it, as a container's is. That
+ * another mount namespace shows it somewhere says nothing: mounts also spread into those of the machine's own services.
+ */
 async function readProcesses(place: Place, directory: string, daemons: readonly number[]): Promise<string[]> {
-  const own = await readlink(`/proc/${place.pid}/ns/mnt`);
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && ![process.pid, place.pid, ...daemons].includes(Number(name)))) {
     const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim();
-    const namespace = await readlink(`/proc/${pid}/ns/mnt`).catch(() => own);
-    const theirs = namespace === own ? '' : await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
-    if (command.includes(directory) || theirs.includes(directory)) found.push(`${pid} ${command}`);
+    const mounts = (await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')).split('\n');
+    const root = mounts.find((line) => line.split(' ')[4] === '/') ?? '';
+    // By the last part: the path within a file system of its own has no more.
+    if (command.includes(directory) || root.includes(`/${basename(directory)}/`)) found.push(`${pid} ${command}`);
   }
   // `ctr` and other short commands of the harness itself come and go.
   return found.filter((line) => !/^\d+ \S*\/ctr /.test(line)).sort();
