@@ -3,7 +3,7 @@ import { Daemon } from '../daemon.js';
 import type { Environment } from '../environment.js';
 import { ADMINISTRATOR, type Credentials } from './credentials.js';
 import { findProgram } from './find-program.js';
-import { request } from './https-request.js';
+import { expectReady } from './https-request.js';
 
 /** Addresses of Services; the first is that of the API server itself. */
 export const SERVICE_SUBNET = '10.96.0.0/16';
@@ -59,10 +59,7 @@ export class ApiServer {
         ...(options.flags ?? []),
       ],
       directory,
-      ready: async () => {
-        const { status, body } = await request(new URL('/readyz', url), { headers: authorization, timeoutMs: 5_000 });
-        if (status !== 200) throw new Error(`/readyz: ${status} ${body.toString()}`);
-      },
+      ready: () => expectReady(new URL('/readyz', url), { headers: authorization }),
       readyTimeoutMs: 90_000,
     });
     return new ApiServer(daemon, url, join(certificates, 'apiserver.crt'));

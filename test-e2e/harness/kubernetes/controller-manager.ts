@@ -3,7 +3,7 @@ import { Daemon } from '../daemon.js';
 import type { Environment } from '../environment.js';
 import type { Credentials } from './credentials.js';
 import { findProgram } from './find-program.js';
-import { request } from './https-request.js';
+import { expectReady } from './https-request.js';
 
 export interface ControllerManagerOptions {
   readonly environment: Environment;
@@ -37,10 +37,7 @@ export async function startControllerManager(options: ControllerManagerOptions):
       ...(options.flags ?? []),
     ],
     directory,
-    ready: async () => {
-      const { status } = await request(new URL(`https://127.0.0.1:${PORT}/healthz`), { timeoutMs: 5_000 });
-      if (status !== 200) throw new Error(`/healthz: ${status}`);
-    },
+    ready: () => expectReady(new URL(`https://127.0.0.1:${PORT}/healthz`)),
     readyTimeoutMs: 60_000,
   });
 }

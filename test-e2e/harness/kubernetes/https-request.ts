@@ -17,6 +17,12 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
 }
 
+/** Throws unless a server says by status 200 that it is ready. */
+export async function expectReady(url: URL, options: RequestOptions = {}): Promise<void> {
+  const { status, body } = await request(url, { timeoutMs: 5_000, ...options });
+  if (status !== 200) throw new Error(`${url.pathname}: ${status} ${body.toString()}`);
+}
+
 /** Asks an HTTPS server of a test's own, whose certificate nobody vouches for. */
 export function request(url: URL, options: RequestOptions = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {

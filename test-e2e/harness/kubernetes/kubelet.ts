@@ -2,11 +2,11 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeCgroupRoot, removeCgroupRoot } from '../cgroup-root.js';
 import { Daemon } from '../daemon.js';
-import { findTool } from '../environment.js';
 import { keepKernelSettings } from '../kernel-settings.js';
 import type { TestNode } from '../node.js';
 import type { Room } from '../room.js';
-import { request, type Answer } from './https-request.js';
+import { findProgram } from './find-program.js';
+import { expectReady, request, type Answer } from './https-request.js';
 import { kubeletConfiguration, type KubeletFields } from './kubelet-configuration.js';
 
 export interface KubeletOptions {
@@ -44,9 +44,7 @@ export class Kubelet {
 
   static async start(options: KubeletOptions): Promise<Kubelet> {
     const { node } = options;
-    const program = await findTool(node.environment, 'kubelet');
-    if (program === undefined) throw new Error('kubelet is not there: it is built with Go');
-    const kubelet = new Kubelet(program, options);
+    const kubelet = new Kubelet(await findProgram(node.environment, 'kubelet'), options);
     node.daemonsBeside.push(() => kubelet.pid);
     await mkdir(kubelet.staticPods, { recursive: true });
     await makeCgroupRoot(node.cgroupParent);
@@ -102,10 +100,7 @@ export class Kubelet {
       env: { PATH: [...node.environment.tools, process.env.PATH ?? ''].join(':') },
       directory: node.directory,
       place: room,
-      ready: async () => {
-        const answer = await this.get('/healthz');
-        if (answer.status !== 200) throw new Error(`/healthz: ${answer.status} ${answer.body.toString()}`);
-      },
+      ready: () => expectReady(new URL('/healthz', this.url)),
       readyTimeoutMs: 60_000,
     });
   }

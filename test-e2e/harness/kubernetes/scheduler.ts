@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Daemon } from '../daemon.js';
 import type { Environment } from '../environment.js';
 import { findProgram } from './find-program.js';
-import { request } from './https-request.js';
+import { expectReady } from './https-request.js';
 
 export interface SchedulerOptions {
   readonly environment: Environment;
@@ -26,10 +26,7 @@ export async function startScheduler({ environment, directory, kubeconfig }: Sch
       '--leader-elect=false',
     ],
     directory,
-    ready: async () => {
-      const { status } = await request(new URL(`https://127.0.0.1:${PORT}/healthz`), { timeoutMs: 5_000 });
-      if (status !== 200) throw new Error(`/healthz: ${status}`);
-    },
+    ready: () => expectReady(new URL(`https://127.0.0.1:${PORT}/healthz`)),
     readyTimeoutMs: 60_000,
   });
 }
