@@ -112,6 +112,11 @@ function inDirectory(
 
 async function readReport(directory: string, output: string, absent: string): Promise<SpecResult[]> {
   const xml = await readFile(join(directory, REPORT), 'utf8').catch(() => undefined);
-  if (xml === undefined) throw new Error(`${absent}. The end of what it said:\n${(await readFile(output, 'utf8')).trimEnd().split('\n').slice(-5).join('\n')}`);
+  if (xml === undefined) throw new Error(`${absent}: ${reasonIn(await readFile(output, 'utf8'))}`);
   return parseJunit(xml, { labelsAfterName: false });
+}
+
+/** What a Go program says when it dies, or else its last words. */
+function reasonIn(output: string): string {
+  return /^panic: (.*)$/m.exec(output)?.[1] ?? output.trimEnd().split('\n').slice(-5).join('\n');
 }
