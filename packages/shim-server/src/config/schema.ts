@@ -302,6 +302,11 @@ export const configSchema = z.strictObject({
   checkpoint: table(
     {
       timeout: key(duration, '2m', 'Longest time for a CheckpointContainer that names no timeout of its own.'),
+      restore_images: key(
+        flag,
+        false,
+        "Whether a container whose image is a checkpoint is restored from it. Its processes then have the user, the capabilities and the seccomp filters that the checkpoint says, whatever the pod's security context is: only for nodes where every image comes from a registry that is trusted that far.",
+      ),
     },
     'Checkpoints. They need CRIU on the PATH of containerd.',
   ),
