@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { eventually } from '../component/shim-harness.js';
 import { criCalls, readCriMethods, showCall, type FuzzCall } from './cri-calls.js';
 import { FuzzedNode } from './fuzzed-node.js';
-import { fuzzing, REQUESTS, REQUESTS_IN_CI, SEED } from './parameters.js';
+import { fuzzingRequests, REQUESTS, SEED } from './parameters.js';
 
 /** Calls of one life of the node: then everything is removed, and nothing may be left. */
 const CALLS = 160;
@@ -40,7 +40,7 @@ test(`${REQUESTS} requests of every call, seed ${SEED}: answered as CRI says, an
     if (++lives % 25 === 0) await node.restart();
   };
   const list = fc.array(criCalls(methods), { minLength: CALLS, maxLength: CALLS });
-  await fc.assert(fc.asyncProperty(list, life), fuzzing(REQUESTS_IN_CI / CALLS));
+  await fc.assert(fc.asyncProperty(list, life), fuzzingRequests(CALLS));
   t.same([...faults.values()], [], 'every answer is one that CRI knows');
   const tally = node.tally();
   t.comment([...tally].sort().map(([what, count]) => `${what} ${count}`).join(', '));

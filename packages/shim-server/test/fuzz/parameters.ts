@@ -15,8 +15,19 @@ const numberFrom = (name: string, fallback: number): number => {
 export const REQUESTS = numberFrom('CRIQUET_FUZZ_REQUESTS', REQUESTS_IN_CI);
 export const SEED = numberFrom('CRIQUET_FUZZ_SEED', DEFAULT_SEED);
 
-/** For `fc.assert`: so many runs in CI, and as many more as there are more requests than in CI. */
+/** Beside the requests: what took seconds in CI takes minutes then. */
+const MOST_TIMES = 10;
+
+/** For `fc.assert` of the requests: as many as there are to be. */
+export function fuzzingRequests<T>(inOneRun: number): Parameters<T> {
+  return parameters(REQUESTS / inOneRun);
+}
+
+/** For `fc.assert` of anything else: so many runs in CI, and up to ten times as many where there are more requests than in CI. */
 export function fuzzing<T>(runsInCi: number): Parameters<T> {
-  const numRuns = Math.max(1, Math.round((runsInCi * REQUESTS) / REQUESTS_IN_CI));
-  return { seed: SEED, numRuns, endOnFailure: process.env.CRIQUET_FUZZ_SHRINK !== '1' };
+  return parameters(runsInCi * Math.min(MOST_TIMES, REQUESTS / REQUESTS_IN_CI));
+}
+
+function parameters<T>(runs: number): Parameters<T> {
+  return { seed: SEED, numRuns: Math.max(1, Math.round(runs)), endOnFailure: process.env.CRIQUET_FUZZ_SHRINK !== '1' };
 }
