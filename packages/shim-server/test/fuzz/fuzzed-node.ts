@@ -78,10 +78,11 @@ export class FuzzedNode {
   /** Removes every pod as the kubelet does. @throws Error saying what is left */
   async clear(): Promise<void> {
     const { runtime } = this.shim.cri;
-    for (const { id } of (await runtime.listPodSandbox({})).items) {
-      await runtime.stopPodSandbox({ podSandboxId: id });
-      await runtime.removePodSandbox({ podSandboxId: id });
-    }
+    const remove = async (podSandboxId: string) => {
+      await runtime.stopPodSandbox({ podSandboxId });
+      await runtime.removePodSandbox({ podSandboxId });
+    };
+    await Promise.all((await runtime.listPodSandbox({})).items.map(({ id }) => remove(id)));
     for (const { id } of (await runtime.listContainers({})).containers) await runtime.removeContainer({ containerId: id });
     await eventually(async () => {
       const left = [...(await this.shim.leftovers()), ...(await this.ioDirectories())];
