@@ -59,6 +59,18 @@ export class StreamServer {
     maxPayload: MAX_MESSAGE_BYTES,
   });
 
+  /** Each forwarded connection counts as a stream. */
+  private readonly forwarding: Pick<StreamRuntime, 'portForward'> = {
+    portForward: async (...args) => {
+      const release = this.quota.take();
+      try {
+        await this.options.runtime.portForward(...args);
+      } finally {
+        release();
+      }
+    },
+  };
+
   constructor(private readonly options: StreamServerOptions) {
     const { address, port, tls, log } = options;
     this.webSockets.on('headers', (headers, request) => {
@@ -116,7 +128,7 @@ export class StreamServer {
       const kind = upgradeKind(upgrade);
       this.refuseWithoutRoom();
       const target = this.redeem(upgrade.request);
-      upgrade.transport.once('close', this.quota.take());
+      this.enter(upgrade.transport);
       const socket = upgrade.transport as Socket;
       socket.setTimeout(this.options.idleTimeoutMs, () => socket.destroy());
       if (target.kind === 'portforward') this.forward(upgrade, kind, target);
@@ -125,6 +137,13 @@ export class StreamServer {
       if (!(error instanceof UpgradeRefused)) throw error;
       refuse(upgrade, error);
     }
+  }
+
+  /** A connection counts until it is closed, which it may be already. */
+  private enter(transport: Duplex): void {
+    const leave = this.quota.take();
+    transport.once('close', leave);
+    if (transport.closed) leave();
   }
 
   /** Before the URL is used up: its client may try again. @throws UpgradeRefused */
@@ -197,18 +216,6 @@ export class StreamServer {
     if (target.ports.length === 0) throw new UpgradeRefused(400, `unable to upgrade: ${name || 'a WebSocket without a protocol'} needs ports, and PortForward named none`);
     this.webSocket(upgrade, name, (socket) => void serveWebSocketPortForward({ socket, codec, target, runtime, log }));
   }
-
-  /** Each forwarded connection counts as a stream. */
-  private readonly forwarding: Pick<StreamRuntime, 'portForward'> = {
-    portForward: async (...args) => {
-      const release = this.quota.take();
-      try {
-        await this.options.runtime.portForward(...args);
-      } finally {
-        release();
-      }
-    },
-  };
 
   private webSocket({ request, transport, head }: UpgradeRequest, name: string, then: (socket: WebSocket) => void): void {
     // The library refuses names with a slash, which Kubernetes uses for its tunnel; so it is told of none, and the answer gets its line here.
