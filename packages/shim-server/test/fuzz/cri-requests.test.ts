@@ -38,6 +38,7 @@ test(`${REQUESTS} requests of every call, seed ${SEED}: answered as CRI says, an
       if (now > before + SPARE_DESCRIPTORS) throw new Error(`${now} descriptors are open, at first ${before}`);
     }, 10_000);
     if (++lives % 25 === 0) await node.restart();
+    if (lives % 100 === 0) t.comment(`${lives * CALLS} requests`);
   };
   const list = fc.array(criCalls(methods), { minLength: CALLS, maxLength: CALLS });
   await fc.assert(fc.asyncProperty(list, life), fuzzingRequests(CALLS));

@@ -82,9 +82,10 @@ export class FuzzedNode {
       await runtime.stopPodSandbox({ podSandboxId });
       await runtime.removePodSandbox({ podSandboxId });
     };
-    await Promise.all((await runtime.listPodSandbox({})).items.map(({ id }) => remove(id)));
-    for (const { id } of (await runtime.listContainers({})).containers) await runtime.removeContainer({ containerId: id });
     await eventually(async () => {
+      // A creation whose caller has left comes to its end later than others.
+      await Promise.all((await runtime.listPodSandbox({})).items.map(({ id }) => remove(id)));
+      for (const { id } of (await runtime.listContainers({})).containers) await runtime.removeContainer({ containerId: id });
       const left = [...(await this.shim.leftovers()), ...(await this.ioDirectories())];
       if (left.length > 0) throw new Error(`left: ${left.join(', ')}`);
     }, 20_000);
