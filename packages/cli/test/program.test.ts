@@ -112,6 +112,22 @@ await t.test('serve: starts with the configuration, stops on the signal', async 
   t.match(messages[0]?.time, /^\d{4}-\d\d-\d\dT.*Z$/);
 });
 
+await t.test('serve: the modes of files do not depend on the umask of who starts it', async (t) => {
+  const umask = process.umask(0);
+  t.teardown(() => process.umask(umask));
+  const dir = t.testdir({ 'c.toml': '' });
+  const seen: number[] = [];
+  const line = new CommandLine(dir, {
+    startServer: async () => {
+      seen.push(process.umask());
+      return { stop: async () => undefined };
+    },
+  });
+  line.interruption.abort();
+  t.equal((await line.run('serve', '--config', join(dir, 'c.toml'))).code, 0);
+  t.same(seen, [0o022]);
+});
+
 await t.test('serve: what cannot start says why and exits with 1', async (t) => {
   const dir = t.testdir({ 'c.toml': '' });
   const line = new CommandLine(dir, { startServer: () => Promise.reject(new Error('containerd 1.7.24: too old')) });

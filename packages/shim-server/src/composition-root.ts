@@ -128,6 +128,7 @@ function streamServer({ streaming }: CriquetConfig, runtime: StreamRuntime, log:
     idleTimeoutMs: streaming.idleTimeout,
     tokenTtlMs: streaming.tokenTtl,
     tokenLimit: streaming.tokenLimit,
+    maxStreams: streaming.maxStreams,
     creationTimeoutMs: streaming.streamCreationTimeout,
     runtime,
     log,

@@ -40,6 +40,11 @@ export function alreadyExists(message: string): ShimError {
   return new ShimError(status.ALREADY_EXISTS, message);
 }
 
+/** RESOURCE_EXHAUSTED: `option` is the configuration key that sets the limit, for example `streaming.max_streams`. */
+export function resourceExhausted(what: string, option: string, limit: number): ShimError {
+  return new ShimError(status.RESOURCE_EXHAUSTED, `${what}: ${option} is ${limit}`);
+}
+
 export function failedPrecondition(message: string): ShimError {
   return new ShimError(status.FAILED_PRECONDITION, message);
 }

@@ -74,7 +74,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     const events = root.resolve(EventStream);
     events.start();
     undo.push(() => events.stop());
-    const server = new CriServer(socketPath(config.listen), runtimeHandlers(root), imageHandlers(root), logger);
+    const server = new CriServer(socketPath(config.listen), runtimeHandlers(root), imageHandlers(root), logger, config.grpc.maxMessageSize);
     undo.push(async () => {
       const io = root.resolve(ContainerIo);
       await root.resolve(FifoKeeper).hold(io.openFifos());

@@ -36,6 +36,8 @@ async function serve(flags: ConfigFlags, context: CommandContext): Promise<void>
     ...(flags.config === undefined ? {} : { path: flags.config }),
     overrides: configOverrides(flags),
   });
+  // What the modes of files come to must not depend on who starts the daemon.
+  process.umask(0o022);
   const logger = await createLogger(config.logLevel, context.stdout);
   logger.info({ files, listen: config.listen, containerd: config.containerd.address }, 'criquet starts');
   const server = await start({ config, logger }).catch((error: unknown) => {

@@ -68,10 +68,17 @@ function readObject(json: string, file: string): ObjectReader {
   try {
     value = JSON.parse(json);
   } catch (cause) {
-    throw new CniConfigError(file, '', json.trim() === '' ? 'the file is empty' : `no JSON: ${(cause as SyntaxError).message}`, { cause });
+    // Not the parser's own words, which quote the file: a plugin's configuration may hold a password.
+    throw new CniConfigError(file, '', json.trim() === '' ? 'the file is empty' : `no JSON${placeOf(cause)}`);
   }
   if (!isJsonObject(value)) throw new CniConfigError(file, '', `expected an object, found ${describe(value)}`);
   return new ObjectReader(value, '', (field, reason) => new CniConfigError(file, field, reason));
+}
+
+/** Where the parser stopped, when it says so. */
+function placeOf(error: unknown): string {
+  const position = /at position (\d+)/.exec((error as Error).message)?.[1];
+  return position === undefined ? '' : ` at position ${position}`;
 }
 
 function readName(reader: ObjectReader): string {

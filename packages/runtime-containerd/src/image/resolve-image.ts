@@ -3,7 +3,7 @@ import type { CallOptions } from '../call-options.js';
 import { isNotFound } from '../errors.js';
 import { hostPlatform } from '../host-platform.js';
 import { isIndex, isManifest, type ImageConfig, type ImageManifest, type OciDescriptor } from '../oci/image-spec.js';
-import type { Content } from '../services/content.js';
+import { BlobTooLarge, type Content } from '../services/content.js';
 import type { Descriptor } from '../services/images.js';
 import type { Platform } from '../services/introspection.js';
 import { asConfig, asIndex, asManifest } from './documents.js';
@@ -51,6 +51,7 @@ export async function resolveImage(
       return await content.readAll(digest, options);
     } catch (error) {
       if (isNotFound(error)) throw new ImageIncomplete(target.digest, digest, { cause: error });
+      if (error instanceof BlobTooLarge) throw new ImageInvalid(digest, `a document larger than ${error.maxBytes} bytes`, { cause: error });
       throw error;
     }
   };

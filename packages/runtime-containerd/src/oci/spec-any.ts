@@ -44,5 +44,10 @@ function encode(typeUrl: string, document: object): Any {
 
 function decode(typeUrl: string, any: Any): unknown {
   if (any.typeUrl !== typeUrl) throw new TypeError(`expected ${typeUrl}, got ${any.typeUrl || 'nothing'}`);
-  return parseWide(Buffer.from(any.value).toString('utf8'));
+  try {
+    return parseWide(Buffer.from(any.value).toString('utf8'));
+  } catch {
+    // The language's own message quotes the document, and a spec holds a container's environment.
+    throw new SyntaxError(`${typeUrl.slice(PREFIX.length)} is no JSON`);
+  }
 }

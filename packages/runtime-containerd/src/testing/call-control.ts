@@ -45,6 +45,7 @@ export class CallControl {
   readonly calls: RecordedCall[] = [];
   private readonly failpoints = new Map<string, Set<ArmedFailpoint>>();
   private readonly gates = new Map<string, Set<Gate>>();
+  private readonly alterations = new Map<string, (answer: unknown) => unknown>();
 
   /** Makes calls fail. */
   fail(name: string, options: Failpoint = {}): Remove {
@@ -73,6 +74,20 @@ export class CallControl {
       remove();
       release();
     };
+  }
+
+  /** Changes the answers of a unary call, whatever its type: what a broken or another containerd may say. */
+  alter(name: string, change: (answer: unknown) => unknown): Remove {
+    this.alterations.set(name, change);
+    return () => {
+      if (this.alterations.get(name) === change) this.alterations.delete(name);
+    };
+  }
+
+  /** @internal */
+  altered(name: string, answer: unknown): unknown {
+    const change = this.alterations.get(name);
+    return change === undefined ? answer : change(answer);
   }
 
   /** The recorded requests of one call. */

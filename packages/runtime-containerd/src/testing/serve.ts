@@ -72,7 +72,7 @@ export function serve<S extends ServiceDefinition>(server: Server, control: Call
         const { recorded, call } = context(wire, wire.request);
         control
           .run(recorded, () => (handler as Unary)(wire.request, checked(prefix, call)))
-          .then((response) => reply(null, response), (error: unknown) => reply(statusOf(error)));
+          .then((response) => reply(null, control.altered(name, response)), (error: unknown) => reply(statusOf(error)));
       };
     }
   }

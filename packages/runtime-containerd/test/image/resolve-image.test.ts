@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
 import {
+  BlobTooLarge,
   chainId,
   ContainerdError,
   hostPlatform,
@@ -169,6 +170,19 @@ t.test('documents that are not what they should be', async (t) => {
     [manifestWith({ os: 'linux', architecture: 'amd64', rootfs: { diff_ids: [1] } }), /a config without rootfs.diff_ids$/],
   ];
   for (const [broken, message] of table) await t.rejects(resolveImage(store.content, broken, amd64), { name: 'ImageInvalid', message });
+});
+
+t.test('CVE-2023-25153 a document that is no document but gigabytes: it is not read to its end, and the image cannot be used', async (t) => {
+  const store = new Store();
+  const config = { mediaType: mediaTypes.ociConfig, digest: `sha256:${'c'.repeat(64)}`, size: 3 * 2 ** 30 };
+  const manifest = target(store.add({ config, layers: [] }, mediaTypes.ociManifest));
+  const content = {
+    readAll: async (digest: string) => {
+      if (digest === config.digest) throw new BlobTooLarge(digest, 8 * 2 ** 20);
+      return store.content.readAll(digest);
+    },
+  };
+  await t.rejects(resolveImage(content, manifest, amd64), { name: 'ImageInvalid', message: /a document larger than 8388608 bytes/ });
 });
 
 t.test('an image without layers', async (t) => {

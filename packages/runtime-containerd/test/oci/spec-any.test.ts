@@ -57,3 +57,11 @@ t.test('options of other shims', async (t) => {
   t.equal(any.typeUrl, 'runtimeoptions.v1.Options');
   t.match(Options.decode(any.value), { typeUrl: 'io.x.Options', configPath: '/etc/x.toml' });
 });
+
+t.test('a document that is no JSON: nothing of it is in the message, since a spec holds secrets', (t) => {
+  const any = encodeSpec({ ociVersion: '1.2.0', process: { args: ['x'], cwd: '/', env: ['PASSWORD=hunter2'], user: { uid: 0, gid: 0 } } } as never);
+  const cut = { ...any, value: any.value.subarray(0, any.value.length - 3) };
+  t.throws(() => decodeSpec(cut), { name: 'SyntaxError', message: 'Spec is no JSON' });
+  t.throws(() => decodeSpec({ ...any, value: Buffer.from('hunter2') }), { message: 'Spec is no JSON' });
+  t.end();
+});

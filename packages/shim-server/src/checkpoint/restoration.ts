@@ -148,7 +148,7 @@ async function continueLog(file: string, logPath: string, { config }: SandboxRec
 /** A layer that deletes what `deleted.files` lists, as OCI layers do; undefined when it lists nothing. */
 async function whiteouts(directory: string): Promise<string | undefined> {
   const text = await readFile(join(directory, ArchiveEntry.deletedFiles), 'utf8').catch(() => '[]');
-  const listed: unknown = JSON.parse(text);
+  const listed = parsed(text);
   if (!Array.isArray(listed)) throw failedPrecondition(`${ArchiveEntry.deletedFiles} of the checkpoint is no list`);
   const paths = listed.filter((path): path is string => typeof path === 'string').map((path) => normalize(`/${path}`).slice(1));
   const names = paths.filter((path) => path !== '').map((path) => join(dirname(path), `.wh.${basename(path)}`));
@@ -161,6 +161,15 @@ async function whiteouts(directory: string): Promise<string | undefined> {
   const layer = join(directory, 'whiteouts.tar');
   await packFiles(tree, names, layer);
   return layer;
+}
+
+/** Undefined for what is no JSON: the parser's own message quotes it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What containerd says of a layer that it cannot read has no code of its own. */

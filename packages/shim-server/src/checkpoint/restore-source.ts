@@ -64,6 +64,9 @@ export class RestoreSources {
   /** @throws NOT_FOUND, or FAILED_PRECONDITION saying what the checkpoint lacks */
   async find(image: string, config: ContainerConfig): Promise<RestoreSource> {
     const found = this.checkpointImage(image);
+    if (found !== undefined && !this.config.checkpoint.restoreImages) {
+      throw failedPrecondition(`config.image.image: ${image} is a checkpoint, and checkpoint.restore_images is off`);
+    }
     const opened = found === undefined ? await archive('config.image.image', image, stat) : this.ofImage(found);
     const { base, spec } = await this.described(image, opened);
     return {

@@ -20,8 +20,17 @@ export interface GoDocumentKeys {
 export function readGoDocument(text: string, keys: GoDocumentKeys): unknown {
   const known = new Map(keys.known.map((name) => [name.toLowerCase(), name]));
   checkDepth(text);
-  const value: unknown = parse(text, { version: '1.1', customTags: withoutTimes, logLevel: 'error' });
+  const value = readYaml(text);
   return spell(value, { known, free: new Set(keys.free ?? []), within: [], path: [] });
+}
+
+/** @throws Error that says what is wrong and where, without the line: it may hold a secret */
+function readYaml(text: string): unknown {
+  try {
+    return parse(text, { version: '1.1', customTags: withoutTimes, logLevel: 'error' });
+  } catch (error) {
+    throw new Error(((error as Error).message.split('\n')[0] ?? '').replace(/:$/, ''), { cause: error });
+  }
 }
 
 /** Composing a document takes stack for each level, and a process whose stack is used up may not get as far as an error. */

@@ -120,6 +120,21 @@ export const configSchema = z.strictObject({
     },
     'The containerd to work with.',
   ),
+  grpc: table(
+    {
+      max_message_size: key(
+        byteSize(4 * 2 ** 20, 2 ** 30, 'from 4Mi to 1Gi'),
+        '16Mi',
+        'Largest request and largest reply of CRI; what is larger is answered with RESOURCE_EXHAUSTED. The kubelet takes replies of 16Mi; the Stream* calls answer in parts.',
+      ),
+      max_event_streams: key(
+        wholeNumber(1, 10_000),
+        32,
+        'GetContainerEvents calls under way at once; one more is answered with RESOURCE_EXHAUSTED. The kubelet makes one.',
+      ),
+    },
+    'The CRI service.',
+  ),
   runtime: table(
     {
       default_handler: key(nonEmptyText, 'runc', 'The handler of pods that name none; one of the tables below runtime.handlers.'),
@@ -171,7 +186,12 @@ export const configSchema = z.strictObject({
       max_parallel_pulls: key(
         wholeNumber(0, 1000),
         0,
-        'Pulls under way at once; 0 sets no limit. containerd itself downloads at most max_concurrent_downloads blobs (3) at once.',
+        'Pulls under way at once, others wait; 0 sets no limit. containerd itself downloads at most max_concurrent_downloads blobs (3) at once.',
+      ),
+      max_pulls: key(
+        wholeNumber(0, 1_000_000),
+        1000,
+        'Pulls under way and waiting together; one more is answered with RESOURCE_EXHAUSTED. 0 sets no limit.',
       ),
     },
     'Images.',
@@ -194,6 +214,26 @@ export const configSchema = z.strictObject({
         byteSize(1024, 16 * 2 ** 20 - 65536, 'from 1Ki to 16Mi less 64Ki (the kubelet refuses a reply of 16Mi)'),
         '15Mi',
         'Standard output and error of one ExecSync together; what is beyond is read and dropped.',
+      ),
+      exec_sync_output_total: key(
+        byteSize(2 ** 20, 2 ** 40, 'from 1Mi to 1024Gi'),
+        '256Mi',
+        'Output of all ExecSync calls under way that is kept in memory for their answers; what is beyond is read and dropped.',
+      ),
+      max_execs: key(
+        wholeNumber(0, 1_000_000),
+        1024,
+        'Commands (ExecSync, Exec) that run at once in all containers; one more is answered with RESOURCE_EXHAUSTED. 0 sets no limit.',
+      ),
+      max_execs_per_container: key(
+        wholeNumber(0, 1_000_000),
+        256,
+        'Commands (ExecSync, Exec) that run at once in one container; one more is answered with RESOURCE_EXHAUSTED. 0 sets no limit.',
+      ),
+      max_attach_clients: key(
+        wholeNumber(0, 1_000_000),
+        64,
+        'Clients attached at once to one container; one more is answered with RESOURCE_EXHAUSTED. 0 sets no limit.',
       ),
     },
     'Containers.',
@@ -262,6 +302,11 @@ export const configSchema = z.strictObject({
   checkpoint: table(
     {
       timeout: key(duration, '2m', 'Longest time for a CheckpointContainer that names no timeout of its own.'),
+      restore_images: key(
+        flag,
+        false,
+        "Whether a container whose image is a checkpoint is restored from it. Its processes then have the user, the capabilities and the seccomp filters that the checkpoint says, whatever the pod's security context is: only for nodes where every image comes from a registry that is trusted that far.",
+      ),
     },
     'Checkpoints. They need CRIU on the PATH of containerd.',
   ),
@@ -282,6 +327,11 @@ export const configSchema = z.strictObject({
         wholeNumber(1, 1_000_000),
         1000,
         'URLs that were given out and not used yet; a call beyond it is answered with RESOURCE_EXHAUSTED.',
+      ),
+      max_streams: key(
+        wholeNumber(0, 1_000_000),
+        2048,
+        'Execs, attaches, port-forwards and the connections that these forward, under way at once; one more is answered with RESOURCE_EXHAUSTED, or over HTTP with 503. 0 sets no limit.',
       ),
       stream_creation_timeout: key(duration, '30s', 'How long a client may take to open its streams after it has connected.'),
     },

@@ -2,8 +2,10 @@ import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, ShimError } from '../errors.js';
 import { status } from '@grpc/grpc-js';
+import type { ContainerRecord } from '../state/container-record.js';
 import type { AttachTarget, CommandStreams } from '../streaming/index.js';
 import { Token, type Containers } from '../tokens.js';
+import { AttachQuota } from './attach-quota.js';
 import { ContainerIo, type AttachableIo } from './container-io.js';
 import type { ClientEnd, OutputClient } from './output-broadcast.js';
 import { inputEnd } from './feed-stdin.js';
@@ -21,12 +23,21 @@ export class AttachStream {
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(ContainerIo) private readonly io: ContainerIo,
+    @inject(AttachQuota) private readonly quota: AttachQuota,
   ) {}
 
   async run({ containerId }: AttachTarget, streams: CommandStreams, gone: AbortSignal): Promise<void> {
     const container = this.containers.require(containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${containerId} does not run`);
-    const { tty, stdinOnce } = container.config;
+    const release = this.quota.take(containerId);
+    try {
+      await this.attach(container, streams, gone);
+    } finally {
+      release();
+    }
+  }
+
+  private async attach({ id: containerId, config: { tty, stdinOnce } }: ContainerRecord, streams: CommandStreams, gone: AbortSignal): Promise<void> {
     const live = this.io.attachable(containerId);
     const clients = this.attachOutputs(live, streams);
     const detach = () => {

@@ -1,8 +1,10 @@
 import { ContainerEventType } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
 import { unixNanos } from '../state/clock.js';
 import type { ContainerPhase, ContainerRecord } from '../state/container-record.js';
 import type { SandboxPhase, SandboxRecord } from '../state/sandbox-record.js';
+import { Quota } from '../state/quota.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerStatuses } from './container-statuses.js';
 import { EventSubscription } from './event-subscription.js';
@@ -43,19 +45,23 @@ const SANDBOX_ARRIVALS: Readonly<Record<SandboxPhase, readonly ContainerEventTyp
 @scoped(Lifecycle.ContainerScoped)
 export class ContainerEvents {
   private readonly subscriptions = new Set<EventSubscription<ContainerEvent>>();
+  private readonly quota: Quota;
   private stopped = false;
 
   constructor(
     @inject(Token.Containers) containers: Containers,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(ContainerStatuses) private readonly statuses: ContainerStatuses,
+    @inject(Token.Config) { grpc }: CriquetConfig,
   ) {
+    this.quota = new Quota({ limit: grpc.maxEventStreams, option: 'grpc.max_event_streams', what: 'too many readers of events' });
     containers.observe((before, after) => this.containerChanged(before, after));
     sandboxes.observe((before, after) => this.sandboxChanged(before, after));
   }
 
-  /** Every event from now on, until the signal aborts or the daemon stops. */
+  /** Every event from now on, until the signal aborts or the daemon stops. @throws RESOURCE_EXHAUSTED when there are too many readers */
   async *subscribe(signal: AbortSignal): AsyncGenerator<ContainerEvent> {
+    const release = this.quota.take();
     const subscription = new EventSubscription<ContainerEvent>();
     if (this.stopped) subscription.end();
     this.subscriptions.add(subscription);
@@ -63,6 +69,7 @@ export class ContainerEvents {
       yield* subscription.read(signal);
     } finally {
       this.subscriptions.delete(subscription);
+      release();
     }
   }
 

@@ -7,6 +7,7 @@ import { Steps } from '../steps/steps.js';
 import type { CommandStreams, ExecTarget } from '../streaming/index.js';
 import { Token, type Containers } from '../tokens.js';
 import { ExecProcesses, ExecUndo } from './exec-process.js';
+import { ExecQuota } from './exec-quota.js';
 import { OutputDrain } from './output-drain.js';
 import { feedStdin } from './feed-stdin.js';
 import { followSizes } from './follow-sizes.js';
@@ -32,6 +33,7 @@ export class ExecStream {
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(ExecProcesses) private readonly processes: ExecProcesses,
+    @inject(ExecQuota) private readonly quota: ExecQuota,
   ) {}
 
   /** @returns the exit code, when the output was handed over */
@@ -39,13 +41,14 @@ export class ExecStream {
     const { containerId, tty } = target;
     const container = this.containers.require(containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${containerId} does not run`);
+    const release = this.quota.take(containerId);
     const log = this.logger.child({ call: 'Exec', containerId });
     const undo = new ExecUndo(log);
     try {
       return await this.runToEnd(target, streams, tty ? await streams.sizes.next(FIRST_SIZE_MS) : undefined, undo, gone, log);
     } finally {
       // A hung shim does not hold up the client's answer.
-      void undo.run();
+      void undo.run().finally(release);
     }
   }
 

@@ -7,8 +7,9 @@ import type { UnaryCall } from '../grpc/call-context.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
-import { CapturedOutput } from './captured-output.js';
+import { CapturedOutput, OutputMemory } from './captured-output.js';
 import { ExecProcesses, ExecUndo } from './exec-process.js';
+import { ExecQuota } from './exec-quota.js';
 import { settledWithin } from './settled-within.js';
 import { TimeLimit } from './time-limit.js';
 
@@ -18,30 +19,37 @@ const DRAIN_MS = 1_000;
 /** CRI ExecSync: runs a command in a running container and answers with its output and exit code. */
 @scoped(Lifecycle.ContainerScoped)
 export class ExecSync {
+  private readonly memory: OutputMemory;
+
   constructor(
     @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Containers) private readonly containers: Containers,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(ExecProcesses) private readonly processes: ExecProcesses,
-  ) {}
+    @inject(ExecQuota) private readonly quota: ExecQuota,
+  ) {
+    this.memory = new OutputMemory(config.container.execSyncOutputTotal);
+  }
 
   readonly handle: UnaryCall<ExecSyncRequest, ExecSyncResponse> = async (request, { signal, log }) => {
     if (request.cmd.length === 0) throw invalidArgument('cmd', 'is empty');
     if (request.timeout < 0n) throw invalidArgument('timeout', `${request.timeout} is negative`);
     const container = this.containers.require(request.containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
+    const release = this.quota.take(container.id);
     const undo = new ExecUndo(log);
+    const output = new CapturedOutput(this.config.container.execSyncOutputLimit, this.memory);
     try {
-      return await this.run(container.id, request, signal, undo, log);
+      return await this.run(container.id, request, output, signal, undo, log);
     } finally {
+      output.drop();
       // Behind the answer: a hung shim, or one whose process left a child that holds the streams, takes seconds to delete it.
-      void undo.run();
+      void undo.run().finally(release);
     }
   };
 
-  private async run(containerId: string, { cmd, timeout }: ExecSyncRequest, signal: AbortSignal, undo: ExecUndo, log: Logger): Promise<ExecSyncResponse> {
+  private async run(containerId: string, { cmd, timeout }: ExecSyncRequest, output: CapturedOutput, signal: AbortSignal, undo: ExecUndo, log: Logger): Promise<ExecSyncResponse> {
     const steps = new Steps('ExecSync', this.failpoints, log);
-    const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
     const sink = (name: 'stdout' | 'stderr') => ({ data: (chunk: Buffer) => output.add(name, chunk), end: () => undefined });
     const exec = await this.processes.start({ containerId, cmd, stdin: false, tty: false, sink }, steps, undo, signal);
     // It is the command that has this time, not the shim that starts it: a probe does not fail because its node is busy.

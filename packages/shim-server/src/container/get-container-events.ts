@@ -7,7 +7,7 @@ import { ContainerStatuses } from './container-statuses.js';
 
 /**
  * CRI GetContainerEvents: created, started, stopped and deleted of containers and sandboxes from the moment of the call.
- * @throws RESOURCE_EXHAUSTED to a reader that is too slow
+ * @throws RESOURCE_EXHAUSTED to a reader that is too slow, and when there are too many
  */
 @scoped(Lifecycle.ContainerScoped)
 export class GetContainerEvents {

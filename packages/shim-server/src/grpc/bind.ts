@@ -11,6 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { once } from 'node:events';
+import { resourceExhausted } from '../errors.js';
 import type { CallContext, StreamCall, UnaryCall } from './call-context.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { toStatus } from './status.js';
@@ -75,39 +76,56 @@ export class CallsUnderWay {
   }
 }
 
-/** Turns handlers into a grpc-js implementation: abort signal, call log and error mapping, once for all calls. */
+/** What all calls are bound with. */
+export interface Binding {
+  readonly log: Logger;
+  readonly underWay: CallsUnderWay;
+  /** Bytes; a larger reply becomes RESOURCE_EXHAUSTED. */
+  readonly maxReplyBytes: number;
+}
+
+/** Turns handlers into what grpc-js serves: abort signal, call log, error mapping and the limit of replies, once for all calls. */
 export function bindService<Server>(
   service: ServiceDefinition,
   handlers: Handlers<Server>,
-  log: Logger,
-  underWay: CallsUnderWay,
-): UntypedServiceImplementation {
+  binding: Binding,
+): { readonly definition: ServiceDefinition; readonly implementation: UntypedServiceImplementation } {
+  const definition: Record<string, MethodDefinition<unknown, unknown>> = {};
   const implementation: UntypedServiceImplementation = {};
   for (const [name, method] of Object.entries(service)) {
     const handler = (handlers as Record<string, UnaryCall<unknown, unknown> | StreamCall<unknown, unknown>>)[name];
     if (handler === undefined) throw new Error(`no handler for ${method.path}`);
+    definition[name] = { ...method, responseSerialize: (reply) => reply as Buffer };
     implementation[name] = method.responseStream
-      ? bindStream(method, handler as StreamCall<unknown, unknown>, log, underWay)
-      : bindUnary(method, handler as UnaryCall<unknown, unknown>, log, underWay);
+      ? bindStream(method, handler as StreamCall<unknown, unknown>, binding)
+      : bindUnary(method, handler as UnaryCall<unknown, unknown>, binding);
   }
-  return implementation;
+  return { definition, implementation };
+}
+
+/** @throws RESOURCE_EXHAUSTED for what is above the limit */
+function encodeReply(method: MethodDefinition<unknown, unknown>, reply: unknown, { maxReplyBytes }: Binding): Buffer {
+  const bytes = method.responseSerialize(reply);
+  if (bytes.length <= maxReplyBytes) return bytes;
+  throw resourceExhausted(`a reply of ${bytes.length} bytes is too large`, 'grpc.max_message_size', maxReplyBytes);
 }
 
 function bindUnary(
   method: MethodDefinition<unknown, unknown>,
   handler: UnaryCall<unknown, unknown>,
-  log: Logger,
-  underWay: CallsUnderWay,
+  binding: Binding,
 ): handleUnaryCall<unknown, unknown> {
+  const { underWay } = binding;
   return (call, answer) => {
     underWay.enter();
-    const record = beginCall(method, call, log);
+    const record = beginCall(method, call, binding.log);
     Promise.resolve()
       .then(() => handler(call.request, record.context))
+      .then((response) => encodeReply(method, response, binding))
       .then(
-        (response) => {
+        (reply) => {
           record.end();
-          answer(null, response);
+          answer(null, reply);
         },
         (error: unknown) => answer(record.fail(error)),
       )
@@ -118,17 +136,17 @@ function bindUnary(
 function bindStream(
   method: MethodDefinition<unknown, unknown>,
   handler: StreamCall<unknown, unknown>,
-  log: Logger,
-  underWay: CallsUnderWay,
+  binding: Binding,
 ): handleServerStreamingCall<unknown, unknown> {
+  const { underWay } = binding;
   return (call) => {
     underWay.enter();
-    const record = beginCall(method, call, log);
+    const record = beginCall(method, call, binding.log);
     const pump = async () => {
       // A caller may wait for the headers before it counts on the stream; the first message may be long in coming.
       call.sendMetadata(new Metadata());
       for await (const response of handler(call.request, record.context)) {
-        if (!call.write(response)) await once(call, 'drain', { signal: record.context.signal });
+        if (!call.write(encodeReply(method, response, binding))) await once(call, 'drain', { signal: record.context.signal });
       }
     };
     pump()

@@ -7,16 +7,11 @@ import { ImageServiceService, RuntimeServiceService, type ImageServiceServer, ty
 import type { Logger } from 'pino';
 import { bindService, CallsUnderWay, type Handlers } from './bind.js';
 
-/** Both ways; the kubelet's own limit for replies. */
-const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const PROBE_MS = 1_000;
 
 /** The gRPC server on its unix socket. */
 export class CriServer {
-  private readonly server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-    'grpc.max_send_message_length': MAX_MESSAGE_BYTES,
-  });
+  private readonly server: Server;
   private readonly underWay = new CallsUnderWay();
 
   constructor(
@@ -25,9 +20,18 @@ export class CriServer {
     runtime: Handlers<RuntimeServiceServer>,
     image: Handlers<ImageServiceServer>,
     log: Logger,
+    /** Largest request and largest reply, bytes. */
+    maxMessageBytes: number,
   ) {
-    this.server.addService(RuntimeServiceService, bindService(RuntimeServiceService, runtime, log, this.underWay));
-    this.server.addService(ImageServiceService, bindService(ImageServiceService, image, log, this.underWay));
+    // Replies are measured where they are made.
+    this.server = new Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': -1 });
+    const binding = { log, underWay: this.underWay, maxReplyBytes: maxMessageBytes };
+    for (const { definition, implementation } of [
+      bindService(RuntimeServiceService, runtime, binding),
+      bindService(ImageServiceService, image, binding),
+    ]) {
+      this.server.addService(definition, implementation);
+    }
   }
 
   /**

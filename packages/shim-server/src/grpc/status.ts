@@ -2,6 +2,7 @@ import { status } from '@grpc/grpc-js';
 import { CniError } from '@criquet/network-cni';
 import { ContainerdError } from '@criquet/runtime-containerd';
 import { ShimError } from '../errors.js';
+import { statusMessage } from './status-message.js';
 
 /** What a gRPC caller is told of an error. */
 export interface Status {
@@ -14,6 +15,11 @@ const CNI_TRANSIENT = new Set([11, 50, 51]);
 
 /** The one place where an error becomes a gRPC status. */
 export function toStatus(error: unknown): Status {
+  const { code, message } = unbounded(error);
+  return { code, message: statusMessage(message) };
+}
+
+function unbounded(error: unknown): Status {
   if (error instanceof ShimError) {
     const { code, message, reason } = error;
     return { code, message: reason === undefined ? message : `${reason}: ${message}` };

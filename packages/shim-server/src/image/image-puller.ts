@@ -11,6 +11,7 @@ import { ImageIndex, type IndexedImage } from './image-index.js';
 import { IMAGE_LABEL, PINNED_LABEL } from './image-labels.js';
 import { ImageUnpacker } from './image-unpacker.js';
 import { isUnpackConfigMissing, pullError, unusableImage } from './pull-error.js';
+import { Quota } from '../state/quota.js';
 import { Slots } from '../state/slots.js';
 import { formatReference, parseReference, repository, type Reference } from './reference.js';
 import { credentialsFor, registryToken, sameRegistry } from './registry-credentials.js';
@@ -34,6 +35,7 @@ const LEASE_HOURS = 24;
 @scoped(Lifecycle.ContainerScoped)
 export class ImagePuller {
   private readonly slots: Slots;
+  private readonly quota: Quota;
   /** The snapshotters that Transfer turned out not to unpack for. */
   private readonly notUnpackedFor = new Set<string>();
 
@@ -44,11 +46,19 @@ export class ImagePuller {
     @inject(ImageIndex) private readonly images: ImageIndex,
     @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
   ) {
-    this.slots = new Slots(config.image.maxParallelPulls);
+    const { maxParallelPulls, maxPulls } = config.image;
+    this.slots = new Slots(maxParallelPulls);
+    this.quota = new Quota({ limit: maxPulls, option: 'image.max_pulls', what: 'too many images are being pulled' });
   }
 
-  pull(pull: Pull): Promise<IndexedImage> {
-    return this.slots.run(pull.signal, () => this.pullNow(pull));
+  /** @throws RESOURCE_EXHAUSTED when too many pulls wait already */
+  async pull(pull: Pull): Promise<IndexedImage> {
+    const release = this.quota.take();
+    try {
+      return await this.slots.run(pull.signal, () => this.pullNow(pull));
+    } finally {
+      release();
+    }
   }
 
   private async pullNow({ reference: text, snapshotter, auth, pinned = false, signal }: Pull): Promise<IndexedImage> {

@@ -30,6 +30,7 @@ function hostsOf(text: string, file: string, domain: string): string[] {
     const last = typeof server === 'string' ? server : domain;
     return [...urls, last].map((url) => new URL(url.includes('://') ? url : `https://${url}`).host);
   } catch (error) {
-    throw failedPrecondition(`${file}: ${(error as Error).message}`);
+    // What follows the first line quotes the file, which may hold a registry's password in a header.
+    throw failedPrecondition(`${file}: ${(error as Error).message.split('\n')[0]}`);
   }
 }

@@ -15,6 +15,7 @@ import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
+import { isObjectId } from '../state/object-id.js';
 import type { RecordCodec } from '../state/record-codec.js';
 import { KIND_LABEL, type RecordKind } from '../state/record-labels.js';
 import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
@@ -63,7 +64,7 @@ export class Recovery {
   }
 
   /** In the order they were created. A record without criquet's extension belongs to somebody else. */
-  private async records<R extends { createdAt: bigint }>(
+  private async records<R extends { id: string; createdAt: bigint }>(
     kind: RecordKind,
     codec: RecordCodec<R>,
     broken: (record: ContainerdRecord) => R,
@@ -72,8 +73,14 @@ export class Recovery {
     for await (const record of this.containerd.containers.stream([`labels."${KIND_LABEL}"==${kind}`])) {
       const extension = record.extensions[codec.key];
       if (extension === undefined) continue;
+      if (!isObjectId(record.id)) {
+        this.log.error({ id: record.id }, `a ${kind} record with an id that criquet does not give; it is left alone`);
+        continue;
+      }
       try {
-        found.push(codec.decode(extension));
+        const decoded = codec.decode(extension);
+        if (decoded.id !== record.id) throw new Error(`it is the record of ${decoded.id}`);
+        found.push(decoded);
       } catch (error) {
         this.log.error({ id: record.id, err: (error as Error).message }, `${kind} record cannot be read; it can be removed`);
         found.push(broken(record));

@@ -40,7 +40,7 @@ export class FifoKeeper {
       });
       keeper.unref();
       await this.release();
-      await writeFile(this.pidFile, String(keeper.pid));
+      await writeFile(this.pidFile, String(keeper.pid), { mode: 0o600 });
       this.log.debug({ pid: keeper.pid, fifos: handles.length }, 'FIFOs are kept open');
     } catch (error) {
       this.log.warn({ err: (error as Error).message }, 'FIFOs cannot be kept open; a container that ends meanwhile loses what was not read');

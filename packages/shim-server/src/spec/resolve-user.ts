@@ -4,7 +4,7 @@ import { failedPrecondition, invalidArgument } from '../errors.js';
 import { checkId } from './id-range.js';
 import type { ResolvedUser } from './inputs.js';
 import { readRootfsFile, RootfsFileError } from './rootfs-file.js';
-import { parseGroup, parsePasswd, type GroupEntry, type PasswdEntry } from './user-database.js';
+import { groupEntries, isMember, passwdEntries, type GroupEntry, type PasswdEntry } from './user-database.js';
 
 /** Root without more groups: what stands in a spec before the user is known. */
 export const ROOT_USER: ResolvedUser = { uid: 0, gid: 0, additionalGids: [0] };
@@ -22,8 +22,10 @@ export interface UserRequest {
 }
 
 const FIELD = 'config.linux.security_context';
-/** More than any real user database of an image. */
-const MAX_FILE_BYTES = 16 * 1024 * 1024;
+/** Tens of thousands of users. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
+/** A process cannot be in more groups (Linux NGROUPS_MAX). */
+const MAX_GROUPS = 65_536;
 
 export function userRequest(config: ContainerConfig, image: ImageRunConfig): UserRequest {
   const context = config.linux?.securityContext;
@@ -67,14 +69,13 @@ export async function resolveUser(rootfs: string, request: UserRequest): Promise
   const merge = mergesGroups(request.policy);
   const needsPasswd = user.id === undefined || group === undefined || merge;
   const needsGroups = (group !== undefined && group.id === undefined) || merge;
-  const passwd = needsPasswd ? parsePasswd(await databaseText(rootfs, '/etc/passwd')) : [];
-  const groups = needsGroups ? parseGroup(await databaseText(rootfs, '/etc/group')) : [];
-  const entry = passwd.find((line) => (user.id === undefined ? line.name === user.text : line.uid === String(user.id)));
+  const passwd = needsPasswd ? await databaseText(rootfs, '/etc/passwd') : '';
+  const groups = needsGroups ? await databaseText(rootfs, '/etc/group') : '';
+  const entry = first(passwdEntries(passwd), (line) => (user.id === undefined ? line.name === user.text : line.uid === String(user.id)));
   const uid = user.id ?? uidOf(user, entry);
   const gid = group === undefined ? primaryGid(entry) : (group.id ?? gidOf(group, groups));
   const name = entry?.name ?? (user.id === undefined ? user.text : undefined);
-  const member = merge && name !== undefined ? groups.filter(({ members }) => members.includes(name)) : [];
-  const additional = member.map((line) => databaseId('/etc/group', line.name, line.gid));
+  const additional = merge && name !== undefined ? gidsOfMember(groups, name) : [];
   return { uid, gid, additionalGids: sorted([gid, ...additional, ...supplemental]) };
 }
 
@@ -123,11 +124,26 @@ function primaryGid(entry: PasswdEntry | undefined): number {
   return entry === undefined ? 0 : databaseId('/etc/passwd', entry.name, entry.gid);
 }
 
-function gidOf(group: Wanted, groups: readonly GroupEntry[]): number {
-  const entry = groups.find(({ name }) => name === group.text);
+function gidOf(group: Wanted, groups: string): number {
+  const entry = first(groupEntries(groups), ({ name }) => name === group.text);
   if (entry === undefined)
     throw invalidArgument(group.field, `group ${JSON.stringify(group.text)} is not in the image's /etc/group`);
   return databaseId('/etc/group', entry.name, entry.gid);
+}
+
+function gidsOfMember(groups: string, name: string): number[] {
+  const gids: number[] = [];
+  for (const entry of groupEntries(groups)) {
+    if (!isMember(entry.members, name)) continue;
+    gids.push(databaseId('/etc/group', entry.name, entry.gid));
+    if (gids.length > MAX_GROUPS) throw failedPrecondition(`the image's user database: ${JSON.stringify(name)} is in more than ${MAX_GROUPS} groups`);
+  }
+  return gids;
+}
+
+function first<Entry extends GroupEntry | PasswdEntry>(entries: Iterable<Entry>, wanted: (entry: Entry) => boolean): Entry | undefined {
+  for (const entry of entries) if (wanted(entry)) return entry;
+  return undefined;
 }
 
 /** An id of the image's files: empty or overflowing is an error, not 0. */

@@ -4,6 +4,7 @@ import type { PodUserNamespace } from './user-namespace.js';
 
 const FIELD = 'config.linux.sysctls';
 
+const NAME = /^[^./\s\0]+(?:[./][^./\s\0]+)*$/;
 const IPC_SYSCTLS = /^(kernel\.(msgmax|msgmnb|msgmni|sem|shmall|shmmax|shmmni|shm_rmid_forced)|fs\.mqueue\..+)$/;
 
 export interface SandboxSysctlOptions {
@@ -31,6 +32,8 @@ export function sandboxSysctls(
     if (options.node.networkSysctls.pingGroupRange) result['net.ipv4.ping_group_range'] = `0 ${lastGroup}`;
   }
   for (const [given, value] of Object.entries(requested)) {
+    // To a runtime both separators are slashes below /proc/sys, and two in a row would climb.
+    if (!NAME.test(given)) throw invalidArgument(FIELD, `${JSON.stringify(given)} is no name of a sysctl`);
     const name = dotted(given);
     checkNamespaced(name, options);
     result[name] = value;

@@ -1,5 +1,6 @@
 import { ContainerConfig, type ContainerMetadata } from '@criquet/cri-api';
-import { jsonCodec } from './record-codec.js';
+import { jsonCodec, withMetadata } from './record-codec.js';
+import { containerShape } from './record-shapes.js';
 
 /**
  *     creating ──> created ──> running ──> exited
@@ -99,6 +100,7 @@ type Plain = Omit<ContainerRecord, 'config' | 'createdAt' | 'startedAt' | 'exit'
 
 export const containerCodec = jsonCodec<ContainerRecord>(
   'criquet.container',
+  containerShape,
   ({ exit, ...record }) => ({
     ...record,
     config: Buffer.from(ContainerConfig.encode(record.config).finish()).toString('base64'),
@@ -108,7 +110,7 @@ export const containerCodec = jsonCodec<ContainerRecord>(
   }),
   ({ exit, ...plain }: Plain) => ({
     ...plain,
-    config: ContainerConfig.decode(Buffer.from(plain.config, 'base64')),
+    config: withMetadata(ContainerConfig.decode(Buffer.from(plain.config, 'base64'))),
     createdAt: BigInt(plain.createdAt),
     startedAt: BigInt(plain.startedAt),
     ...(exit === undefined ? {} : { exit: { ...exit, finishedAt: BigInt(exit.finishedAt) } }),

@@ -34,7 +34,11 @@ function newDeferred(): { promise: Promise<void>; resolve: () => void } {
 /** `promise`, or the signal's reason as soon as it aborts. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
-  signal.throwIfAborted();
+  if (signal.aborted) {
+    // It goes on, and nobody is told how it ends: without this a failure of it would end the daemon.
+    promise.catch(() => undefined);
+    throw signal.reason as Error;
+  }
   let onAbort!: () => void;
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason as Error);

@@ -4,3 +4,8 @@ import { randomBytes } from 'node:crypto';
 export function newObjectId(): string {
   return randomBytes(32).toString('hex');
 }
+
+/** Whether it has the form of {@link newObjectId}: ids become names of files, and nothing else may. */
+export function isObjectId(text: string): boolean {
+  return /^[0-9a-f]{64}$/.test(text);
+}

@@ -1,5 +1,6 @@
 import { PodSandboxConfig, type PodSandboxMetadata } from '@criquet/cri-api';
-import { jsonCodec } from './record-codec.js';
+import { jsonCodec, withMetadata } from './record-codec.js';
+import { sandboxShape } from './record-shapes.js';
 
 /**
  *     creating ──> ready ──> stopped
@@ -53,6 +54,7 @@ type Plain = Omit<SandboxRecord, 'config' | 'createdAt'> & { config: string; cre
 
 export const sandboxCodec = jsonCodec<SandboxRecord>(
   'criquet.sandbox',
+  sandboxShape,
   (record) => ({
     ...record,
     config: Buffer.from(PodSandboxConfig.encode(record.config).finish()).toString('base64'),
@@ -60,7 +62,7 @@ export const sandboxCodec = jsonCodec<SandboxRecord>(
   }),
   (plain: Plain) => ({
     ...plain,
-    config: PodSandboxConfig.decode(Buffer.from(plain.config, 'base64')),
+    config: withMetadata(PodSandboxConfig.decode(Buffer.from(plain.config, 'base64'))),
     createdAt: BigInt(plain.createdAt),
   }),
 );

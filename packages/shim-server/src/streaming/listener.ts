@@ -32,6 +32,11 @@ export interface ListenerState {
 const PROBE_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
 const RETRY_MS = 1_000;
+/**
+ * Connections that have not asked for an upgrade yet. Everybody on the node may open some and say nothing; a kubelet asks at once. So when there
+ * are too many the oldest goes.
+ */
+const MAX_WAITING = 256;
 
 /** The HTTP listener of the streaming server. It watches itself and is opened again when it is lost, on the same port where that is free. */
 export class Listener {
@@ -43,6 +48,8 @@ export class Listener {
   private timer: NodeJS.Timeout | undefined;
   private closed = false;
   private readonly sockets = new Set<Socket>();
+  /** By the peer's address, which a TLS connection shares with the socket below it. */
+  private readonly waiting = new Map<string, Socket>();
 
   constructor(private readonly options: ListenerOptions) {
     this.port = options.port;
@@ -88,9 +95,17 @@ export class Listener {
     server.on('connection', (socket: Socket) => {
       this.sockets.add(socket);
       socket.setKeepAlive(true, 30_000);
-      socket.once('close', () => this.sockets.delete(socket));
+      const peer = peerOf(socket);
+      this.wait(peer, socket);
+      socket.once('close', () => {
+        this.sockets.delete(socket);
+        if (this.waiting.get(peer) === socket) this.waiting.delete(peer);
+      });
     });
-    server.on('upgrade', this.options.onUpgrade);
+    server.on('upgrade', (request, transport, head) => {
+      this.waiting.delete(peerOf(transport as Socket));
+      this.options.onUpgrade(request, transport, head);
+    });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host: this.options.address, port: this.port }, () => {
@@ -106,6 +121,15 @@ export class Listener {
     server.on('close', () => {
       if (server === this.server) this.schedule(0);
     });
+  }
+
+  private wait(peer: string, socket: Socket): void {
+    this.waiting.set(peer, socket);
+    if (this.waiting.size <= MAX_WAITING) return;
+    const [oldest] = this.waiting;
+    if (oldest === undefined) return;
+    this.waiting.delete(oldest[0]);
+    oldest[1].destroy();
   }
 
   private async createServer(): Promise<Server | HttpsServer> {
@@ -175,6 +199,10 @@ export class Listener {
       if (!this.closed) resolve();
     });
   }
+}
+
+function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** An address that stands for all is reached by the loopback of its family. */

@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { WebSocketServer, type WebSocket } from 'ws';
+import { ShimError } from '../errors.js';
+import { Quota } from '../state/quota.js';
 import { Listener, type ListenerState } from './listener.js';
 import { serveSpdyPortForward, SPDY_PORT_FORWARD_PROTOCOL } from './port-forward/spdy-port-forward.js';
 import { serveWebSocketPortForward, TUNNEL_PROTOCOL, WEBSOCKET_PORT_FORWARD_PROTOCOLS } from './port-forward/websocket-port-forward.js';
@@ -24,6 +26,8 @@ export interface StreamServerOptions {
   readonly tokenTtlMs: number;
   /** URLs that were given out and not used yet. */
   readonly tokenLimit: number;
+  /** Sessions and forwarded connections under way at once; 0 is no limit. */
+  readonly maxStreams: number;
   /** How long a client may take to open its streams, milliseconds. */
   readonly creationTimeoutMs: number;
   readonly runtime: StreamRuntime;
@@ -46,6 +50,7 @@ const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 export class StreamServer {
   private readonly listener: Listener;
   private readonly tokens: RequestTokens<StreamTarget>;
+  private readonly quota: Quota;
   private readonly subprotocols = new WeakMap<IncomingMessage, string>();
   private readonly webSockets = new WebSocketServer({
     noServer: true,
@@ -54,12 +59,25 @@ export class StreamServer {
     maxPayload: MAX_MESSAGE_BYTES,
   });
 
+  /** Each forwarded connection counts as a stream. */
+  private readonly forwarding: Pick<StreamRuntime, 'portForward'> = {
+    portForward: async (...args) => {
+      const release = this.quota.take();
+      try {
+        await this.options.runtime.portForward(...args);
+      } finally {
+        release();
+      }
+    },
+  };
+
   constructor(private readonly options: StreamServerOptions) {
     const { address, port, tls, log } = options;
     this.webSockets.on('headers', (headers, request) => {
       const name = this.subprotocols.get(request);
       if (name !== undefined) headers.push(`Sec-WebSocket-Protocol: ${name}`);
     });
+    this.quota = new Quota({ limit: options.maxStreams, option: 'streaming.max_streams', what: 'too many streams are open' });
     this.tokens = new RequestTokens({ ttlMs: options.tokenTtlMs, limit: options.tokenLimit });
     this.listener = new Listener({
       address,
@@ -94,11 +112,23 @@ export class StreamServer {
     return `${tls ? 'https' : 'http'}://${host}:${port}/${target.kind}/${token}`;
   }
 
+  /** URLs that may wait for their client. */
+  get tokenLimit(): number {
+    return this.options.tokenLimit;
+  }
+
+  /** @throws RESOURCE_EXHAUSTED when as many streams are open as may be */
+  requireRoom(): void {
+    this.quota.check();
+  }
+
   private upgrade(upgrade: UpgradeRequest): void {
     upgrade.transport.on('error', () => upgrade.transport.destroy());
     try {
       const kind = upgradeKind(upgrade);
+      this.refuseWithoutRoom();
       const target = this.redeem(upgrade.request);
+      this.enter(upgrade.transport);
       const socket = upgrade.transport as Socket;
       socket.setTimeout(this.options.idleTimeoutMs, () => socket.destroy());
       if (target.kind === 'portforward') this.forward(upgrade, kind, target);
@@ -106,6 +136,22 @@ export class StreamServer {
     } catch (error) {
       if (!(error instanceof UpgradeRefused)) throw error;
       refuse(upgrade, error);
+    }
+  }
+
+  /** A connection counts until it is closed, which it may be already. */
+  private enter(transport: Duplex): void {
+    const leave = this.quota.take();
+    transport.once('close', leave);
+    if (transport.closed) leave();
+  }
+
+  /** Before the URL is used up: its client may try again. @throws UpgradeRefused */
+  private refuseWithoutRoom(): void {
+    try {
+      this.requireRoom();
+    } catch (error) {
+      throw error instanceof ShimError ? new UpgradeRefused(503, error.message) : error;
     }
   }
 
@@ -151,7 +197,8 @@ export class StreamServer {
   }
 
   private forward(upgrade: UpgradeRequest, kind: 'spdy' | 'websocket', target: ForwardTarget): void {
-    const { runtime, creationTimeoutMs } = this.options;
+    const { creationTimeoutMs } = this.options;
+    const runtime = this.forwarding;
     const { podSandboxId } = target;
     const log = this.options.log.child({ stream: 'portforward', podSandboxId });
     const spdy = (transport: Duplex, head: Buffer) => void serveSpdyPortForward({ transport, head, podSandboxId, runtime, creationTimeoutMs, log });

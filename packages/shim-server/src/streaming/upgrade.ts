@@ -16,7 +16,7 @@ export class UpgradeRefused extends Error {
   override readonly name = 'UpgradeRefused';
 
   constructor(
-    readonly status: 400 | 403 | 404,
+    readonly status: 400 | 403 | 404 | 503,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
@@ -24,7 +24,7 @@ export class UpgradeRefused extends Error {
   }
 }
 
-const REASONS = { 400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found' } as const;
+const REASONS = { 400: 'Bad Request', 403: 'Forbidden', 404: 'Not Found', 503: 'Service Unavailable' } as const;
 const PROTOCOL_HEADER = 'X-Stream-Protocol-Version';
 const ACCEPTED_HEADER = 'X-Accepted-Stream-Protocol-Versions';
 

@@ -127,3 +127,8 @@ void t.test('qualified names', (t) => {
   }
   t.end();
 });
+
+void t.test('a document that is no YAML: what is wrong and where, and not the line itself', (t) => {
+  t.throws(() => parseCdiDocument('cdiVersion: "0.6.0"\nkind: a.test/b\npassword: hunter2: x\n'), { message: /^Nested mappings .* at line 3, column \d+$/ });
+  t.end();
+});

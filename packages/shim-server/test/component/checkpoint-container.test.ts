@@ -51,7 +51,7 @@ test('CheckpointContainer.location: an absolute path of a file in a directory th
 });
 
 test('CheckpointContainer.timeout: seconds, the configuration\'s for 0; nothing is left and the container goes on', async (t) => {
-  const fixture = await counter(t, { change: (config) => ({ ...config, checkpoint: { timeout: 300 } }) });
+  const fixture = await counter(t, { change: (config) => ({ ...config, checkpoint: { ...config.checkpoint, timeout: 300 } }) });
   await t.rejects(fixture.checkpoint({ timeout: -1n }), { code: status.INVALID_ARGUMENT, details: /^timeout: / });
   for (const [timeout, least, most] of [[1n, 900, 4_000], [0n, 250, 900]] as const) {
     const release = fixture.shim.containerd.control.hang('tasks.checkpoint');

@@ -294,3 +294,18 @@ test('L5 a removal that failed can be repeated', async (t) => {
   await shim.cri.runtime.removeContainer({ containerId });
   t.same(await shim.leftovers(), before);
 });
+
+test('StartContainer whose caller has gone before it begins, and which then fails: nobody hears of it, and the daemon lives', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await shim.startContainer(await shim.runPod());
+  for (let turn = 0; turn < 20; turn++) {
+    const gone = new AbortController();
+    // Running already: the start is refused, after its caller has left.
+    const call = shim.cri.runtime.startContainer({ containerId }, { signal: gone.signal });
+    if (turn % 2 === 0) gone.abort();
+    else setImmediate(() => gone.abort());
+    await call.catch(() => undefined);
+  }
+  t.match(await shim.cri.runtime.version({}), { runtimeName: 'criquet' });
+});

@@ -64,7 +64,7 @@ test('CreateContainer of an archive: what is set and contradicts the checkpoint 
 });
 
 test('a restore that does not come to its end: the start is late, the container has exited with StartError and can be removed', async (t) => {
-  const fixture = await counter(t, { change: (config) => ({ ...config, checkpoint: { timeout: 500 } }) });
+  const fixture = await counter(t, { change: (config) => ({ ...config, checkpoint: { ...config.checkpoint, timeout: 500 } }) });
   const { shim, location, checkpoint } = fixture;
   await checkpoint();
   const { container } = await restore(shim, location);
@@ -76,24 +76,33 @@ test('a restore that does not come to its end: the start is late, the container 
   t.same(await readdir(join(shim.config.rootDir, 'checkpoints')), []);
 });
 
-test('CreateContainer of an image that was made of an archive', async (t) => {
-  const { shim, location, checkpoint } = await counter(t);
-  await checkpoint();
-  const unpacked = t.testdir();
-  await extract({ file: location, cwd: unpacked });
-  const names = ['config.dump', 'spec.dump', 'rootfs-diff.tar', 'checkpoint/inventory.img'];
-  const files = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(unpacked, name), 'utf8')])));
-  const image = fakeImage({ files, annotations: { 'org.criu.checkpoint.container.name': 'app' } });
-  shim.containerd.addImage(NAMESPACE, 'registry.test/checkpoint:1', image);
-  await eventually(async () => {
-    if ((await shim.cri.image.imageStatus({ image: { image: 'registry.test/checkpoint:1' } })).image === undefined) throw new Error('not there');
+for (const restoreImages of [true, false]) {
+  test(`CreateContainer of an image that was made of an archive, checkpoint.restore_images ${restoreImages}`, async (t) => {
+    const { shim, location, checkpoint } = await counter(t, { change: (config) => ({ ...config, checkpoint: { ...config.checkpoint, restoreImages } }) });
+    await checkpoint();
+    const unpacked = t.testdir();
+    await extract({ file: location, cwd: unpacked });
+    const names = ['config.dump', 'spec.dump', 'rootfs-diff.tar', 'checkpoint/inventory.img'];
+    const files = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await readFile(join(unpacked, name), 'utf8')])));
+    const image = fakeImage({ files, annotations: { 'org.criu.checkpoint.container.name': 'app' } });
+    shim.containerd.addImage(NAMESPACE, 'registry.test/checkpoint:1', image);
+    await eventually(async () => {
+      if ((await shim.cri.image.imageStatus({ image: { image: 'registry.test/checkpoint:1' } })).image === undefined) throw new Error('not there');
+    });
+    if (!restoreImages) {
+      // Its processes would have what the checkpoint says of user and capabilities, and not what the pod's security context says (GHSA-p7v4-vr35-mj6f).
+      const refused = restore(shim, 'registry.test/checkpoint:1');
+      await t.rejects(refused, { code: status.FAILED_PRECONDITION, details: /registry\.test\/checkpoint:1 is a checkpoint, and checkpoint\.restore_images is off/ });
+      t.same([...shim.containerd.state(NAMESPACE).leases.keys()], []);
+      return;
+    }
+    const { container } = await restore(shim, 'registry.test/checkpoint:1');
+    t.equal(await readFile(join(rootfs(shim, container), 'count'), 'utf8'), '7');
+    await shim.cri.runtime.startContainer({ containerId: container });
+    t.match(shim.containerd.task(NAMESPACE, container).restoredFrom, /restore\/checkpoint$/);
+    t.same([...shim.containerd.state(NAMESPACE).leases.keys()], []);
   });
-  const { container } = await restore(shim, 'registry.test/checkpoint:1');
-  t.equal(await readFile(join(rootfs(shim, container), 'count'), 'utf8'), '7');
-  await shim.cri.runtime.startContainer({ containerId: container });
-  t.match(shim.containerd.task(NAMESPACE, container).restoredFrom, /restore\/checkpoint$/);
-  t.same([...shim.containerd.state(NAMESPACE).leases.keys()], []);
-});
+}
 
 test('CreateContainer of what is no checkpoint, or does not fit, is refused and leaves nothing', async (t) => {
   const { shim, dir, location, checkpoint } = await counter(t);

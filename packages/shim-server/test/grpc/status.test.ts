@@ -28,6 +28,14 @@ test('CNI: "try again later" and "not available" are UNAVAILABLE, everything els
   t.end();
 });
 
+test('a message that gRPC cannot carry is cut, and half a character replaced', (t) => {
+  const { message } = toStatus(invalidArgument('name', `${'é'.repeat(100_000)} is too long`));
+  t.ok(encodeURI(message).length < 64 * 1024, 'fits into a header block');
+  t.match(message, /^name: é+.* … \(\d+ bytes more\)$/);
+  t.equal(toStatus(new Error(`half ${'😀'.charAt(0)}`)).message, 'half \ufffd');
+  t.end();
+});
+
 test('verbose JSON', (t) => {
   const text = verboseJson({ small: 5n, big: 2n ** 60n, bytes: new Uint8Array([104, 105]), _unknownFields: { 1: [] }, nested: { _unknownFields: {}, a: 1 } });
   t.same(JSON.parse(text), { small: 5, big: '1152921504606846976', bytes: 'aGk=', nested: { a: 1 } });

@@ -194,3 +194,16 @@ void t.test('requests of containers and sandboxes', async (t) => {
   );
   t.match((await errorOf(() => sandboxUser(context({ runAsGroup: { value: 7n } })))).message, /needs run_as_user/);
 });
+
+void t.test('a user database made to exhaust memory: it is read line by line, and refused above its size', async (t) => {
+  const member = (group: string) => resolveUser(t.testdir({ etc: { passwd: 'alice:x:1000:1000::/:\n', group } }), request({ imageUser: 'alice' }));
+  const began = performance.now();
+  const heap = process.memoryUsage().heapUsed;
+  // A million groups, and one with a million members.
+  await member('a:b:1:\n'.repeat(500_000));
+  t.same((await member(`staff:x:50:${','.repeat(1_000_000)}alice`)).additionalGids, [50, 1000]);
+  t.ok(process.memoryUsage().heapUsed - heap < 200 * 2 ** 20, 'nothing is kept of them');
+  t.ok(performance.now() - began < 10_000, `${performance.now() - began} ms`);
+  await t.rejects(member('#'.repeat(4 * 2 ** 20 + 1)), { code: status.FAILED_PRECONDITION, message: /user database: .*larger than/ });
+  await t.rejects(member('g:x:1:alice\n'.repeat(70_000)), { code: status.FAILED_PRECONDITION, message: /more than 65536 groups/ });
+});

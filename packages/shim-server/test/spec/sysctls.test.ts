@@ -31,6 +31,15 @@ void t.test('IPC sysctls in an IPC namespace of the pod', async (t) => {
   t.equal(error.code, status.INVALID_ARGUMENT);
 });
 
+void t.test('a name that climbs is refused, in whichever form', async (t) => {
+  const climbing = ['net.ipv4/../../kernel/core_pattern', 'net/../kernel/core_pattern', 'net..kernel.core_pattern', 'net.', 'net./x', '/net/x', 'net.a b', 'net.a\nb', ''];
+  for (const name of climbing) {
+    const error = await errorOf(() => sandboxSysctls({ [name]: '1' }, own));
+    t.match(error, { code: status.INVALID_ARGUMENT, message: /config\.linux\.sysctls: .* is no name of a sysctl/ }, JSON.stringify(name));
+  }
+  t.equal(sandboxSysctls({ 'net/ipv4/conf/eth0.1/mtu': '1500' }, own)['net.ipv4.conf.eth0/1.mtu'], '1500', 'an interface may have a dot');
+});
+
 void t.test('what would change the node is refused by name', async (t) => {
   for (const name of ['vm.overcommit_memory', 'kernel.panic', 'kernel.hostname', 'fs.file-max']) {
     const error = await errorOf(() => sandboxSysctls({ [name]: '1' }, own));

@@ -81,3 +81,14 @@ test('orAbort: the promise, or the signal\'s reason, and no listener left behind
   abort.abort(reason);
   await t.rejects(waiting, reason);
 });
+
+test('orAbort with a signal that has aborted already: the reason at once, and a failure that comes later ends nothing', async (t) => {
+  const unhandled: unknown[] = [];
+  const hear = (reason: unknown) => unhandled.push(reason);
+  process.on('unhandledRejection', hear);
+  t.teardown(() => process.off('unhandledRejection', hear));
+  const failing = new Promise<never>((_, reject) => setImmediate(() => reject(new Error('late'))));
+  await t.rejects(orAbort(failing, AbortSignal.abort(new Error('gone'))), { message: 'gone' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  t.same(unhandled, []);
+});

@@ -1,6 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { ContainerdError, type Any, type Containers, type NewContainer } from '@criquet/runtime-containerd';
 import { test } from 'tap';
+import * as z from 'zod';
 import { jsonCodec } from '../../src/state/record-codec.js';
 import { RecordStore, type RecordFrame } from '../../src/state/record-store.js';
 
@@ -13,6 +14,7 @@ interface Thing {
 
 const codec = jsonCodec<Thing>(
   'test.thing',
+  z.looseObject({ id: z.string() }),
   (thing) => ({ ...thing, createdAt: String(thing.createdAt) }),
   (plain: Omit<Thing, 'createdAt'> & { createdAt: string }) => ({ ...plain, createdAt: BigInt(plain.createdAt) }),
 );

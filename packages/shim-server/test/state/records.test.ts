@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { configDigest } from '../../src/state/config-digest.js';
 import { containerCodec, containerName, type ContainerRecord } from '../../src/state/container-record.js';
 import { matchesLabels } from '../../src/state/label-selector.js';
-import { newObjectId } from '../../src/state/object-id.js';
+import { isObjectId, newObjectId } from '../../src/state/object-id.js';
 import { recordLabels } from '../../src/state/record-labels.js';
 import { sandboxCodec, sandboxName, type SandboxRecord } from '../../src/state/sandbox-record.js';
 
@@ -59,6 +59,22 @@ test('bytes of another version, or cut off, are refused with what is wrong', (t)
   t.throws(() => sandboxCodec.decode({ ...any, value: Buffer.from(text.replace('"version":1', '"version":2')) }), { message: /version 2 is not known/ });
   t.throws(() => sandboxCodec.decode({ ...any, value: Buffer.from(text.slice(0, 100)) }));
   t.throws(() => sandboxCodec.decode({ ...any, value: Buffer.from('{"version":1}') }));
+  t.throws(() => sandboxCodec.decode({ ...any, value: Buffer.from('null') }), { message: /version undefined is not known/ });
+  t.end();
+});
+
+test('bytes that are JSON and no record are refused with the member that is wrong', (t) => {
+  const damaged = (codec: typeof sandboxCodec | typeof containerCodec, any: { value: Uint8Array; typeUrl: string }, change: object) => () =>
+    codec.decode({ ...any, value: Buffer.from(JSON.stringify({ ...(JSON.parse(Buffer.from(any.value).toString()) as object), ...change })) });
+  const [pod, app] = [sandboxCodec.encode(sandbox), containerCodec.encode(container)];
+  t.throws(damaged(sandboxCodec, pod, { phase: 'reedy' }), { message: /criquet\.sandbox: phase: / });
+  t.throws(damaged(sandboxCodec, pod, { ips: 'none' }), { message: /ips/ });
+  t.throws(damaged(sandboxCodec, pod, { netnsPath: null }), { message: /netnsPath/ });
+  t.throws(damaged(sandboxCodec, pod, { config: '' }), { message: /metadata is missing/ }, 'lists show the metadata of every pod');
+  t.throws(damaged(containerCodec, app, { exit: { code: 1 } }), { message: /exit\./ });
+  t.throws(damaged(containerCodec, app, { pid: -1 }), { message: /pid/ });
+  t.throws(damaged(containerCodec, app, { createdAt: 'yesterday' }), { message: /createdAt/ });
+  t.match(damaged(containerCodec, app, { ofALaterCriquet: 1 })(), { ofALaterCriquet: 1 }, 'what is not known stays');
   t.end();
 });
 
@@ -80,9 +96,10 @@ test('the digest of a configuration does not depend on the order of its maps, an
   t.end();
 });
 
-test('labels in containerd: the pod\'s own and the kind; one that containerd would refuse is left out', (t) => {
+test('labels in containerd: the pod\'s own and the kind; what containerd would act on or refuse is left out', (t) => {
   const fits = 'x'.repeat(4096 - 'key'.length);
-  const labels = recordLabels('sandbox', { a: 'b', key: fits, big: 'x'.repeat(4094), wide: 'ü'.repeat(2047), 'io.cri-containerd.kind': 'mine' });
+  const acted = { 'containerd.io/restart.status': 'running', 'containerd.io/restart.loguri': 'binary:///bin/sh', 'containerd.io/gc.root': 'x' };
+  const labels = recordLabels('sandbox', { a: 'b', ...acted, key: fits, big: 'x'.repeat(4094), wide: 'ü'.repeat(2047), 'io.cri-containerd.kind': 'mine' });
   t.same(labels, { a: 'b', key: fits, 'io.cri-containerd.kind': 'sandbox' });
   t.end();
 });
@@ -98,5 +115,7 @@ test('label selectors', (t) => {
 test('ids are 64 hexadecimal digits, each another', (t) => {
   t.match(newObjectId(), /^[0-9a-f]{64}$/);
   t.not(newObjectId(), newObjectId());
+  t.ok(isObjectId(newObjectId()));
+  for (const text of ['', '..', '../etc', 'a'.repeat(63), `${'a'.repeat(64)}\n`, 'A'.repeat(64)]) t.notOk(isObjectId(text), JSON.stringify(text));
   t.end();
 });

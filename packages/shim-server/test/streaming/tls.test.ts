@@ -40,7 +40,7 @@ test('TLS, and a renewed certificate without a restart', async (t) => {
   await certificate(dir, 'first');
   await certificate(dir, 'second');
   const [certFile, keyFile] = [join(dir, 'first.crt'), join(dir, 'first.key')];
-  const options = { address: '127.0.0.1', port: 0, idleTimeoutMs: 60_000, tokenTtlMs: 60_000, tokenLimit: 10, creationTimeoutMs: 5_000, runtime };
+  const options = { address: '127.0.0.1', port: 0, idleTimeoutMs: 60_000, tokenTtlMs: 60_000, tokenLimit: 10, maxStreams: 10, creationTimeoutMs: 5_000, runtime };
   const server = new StreamServer({ ...options, tls: { certFile, keyFile }, log: pino({ level: 'silent' }) });
   await server.open();
   t.teardown(() => server.close());
@@ -71,6 +71,7 @@ test('a certificate that cannot be used is said at the start', async (t) => {
       idleTimeoutMs: 1_000,
       tokenTtlMs: 1_000,
       tokenLimit: 1,
+      maxStreams: 1,
       creationTimeoutMs: 1_000,
       runtime,
       log: pino({ level: 'silent' }),

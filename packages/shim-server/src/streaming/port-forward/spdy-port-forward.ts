@@ -19,7 +19,7 @@ export interface SpdyPortForwardOptions {
   readonly transport: Duplex;
   readonly head: Buffer;
   readonly podSandboxId: string;
-  readonly runtime: StreamRuntime;
+  readonly runtime: Pick<StreamRuntime, 'portForward'>;
   /** How long the client may take to open the second stream of a pair, milliseconds. */
   readonly creationTimeoutMs: number;
   readonly log: Logger;

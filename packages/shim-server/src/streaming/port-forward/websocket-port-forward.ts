@@ -23,7 +23,7 @@ export interface WebSocketPortForwardOptions {
   readonly socket: WebSocket;
   readonly codec: ChannelCodec;
   readonly target: PortForwardTarget;
-  readonly runtime: StreamRuntime;
+  readonly runtime: Pick<StreamRuntime, 'portForward'>;
   readonly log: Logger;
 }
 
