@@ -7,6 +7,7 @@ import { ContainerLocks } from '../container/container-locks.js';
 import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { Layout } from '../state/layout.js';
+import type { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { captureDirectory, removePart, removeTree } from './checkpoint-directory.js';
 
@@ -73,9 +74,10 @@ export class CaptureWork {
   }
 
   /** At start: ends what a killed daemon has left; nothing of its files is whole. It begins at once, and the start does not wait for it. */
-  recover(containerId: string): void {
+  recover(containerId: string, steps: Steps<'end the checkpoint'>): void {
     const intent = this.containers.get(containerId)?.checkpointing;
-    if (intent !== undefined) void this.locks.run(containerId, undefined, () => this.end(containerId, intent.files));
+    if (intent === undefined) return;
+    void this.locks.run(containerId, undefined, () => steps.do('end the checkpoint', () => this.end(containerId, intent.files)));
   }
 
   /** What is in the way of a container's removal. */

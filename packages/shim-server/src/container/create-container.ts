@@ -20,6 +20,7 @@ import { newObjectId } from '../state/object-id.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
+import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerPlanner, processUser, type NewContainer } from './container-planner.js';
@@ -92,8 +93,11 @@ export class CreateContainer {
     progress: { steps?: CreationProgress },
   ): Promise<string> {
     const existing = this.containers.byName(name);
-    if (existing?.phase === 'creating') await this.remover.remove(existing.id);
-    else if (existing !== undefined) {
+    if (existing?.phase === 'creating') {
+      const steps = Steps.of('CreateContainer', this.failpoints, log.child({ containerId: existing.id }));
+      progress.steps = steps;
+      await this.remover.discard(existing.id, steps);
+    } else if (existing !== undefined) {
       const alive = existing.phase !== 'exited';
       if (alive && existing.configDigest === digest) return existing.id;
       throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
@@ -112,9 +116,9 @@ export class CreateContainer {
   ): Promise<string> {
     const id = newObjectId();
     const containerLog = log.child({ podSandboxId: sandbox.id, containerId: id });
-    const steps = new Steps('CreateContainer', this.failpoints, containerLog);
+    const steps = Steps.of('CreateContainer', this.failpoints, containerLog);
     progress.steps = steps;
-    const rollback = new Rollback(containerLog);
+    const rollback = Rollback.of('CreateContainer', this.failpoints, containerLog);
     const { config } = validateContainerConfig(request);
     const handler = this.handlers.of(sandbox);
     const { snapshotter } = handler;
@@ -174,7 +178,7 @@ export class CreateContainer {
   }
 
   /** The checkpoint that is given in the place of an image. */
-  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps): Promise<RestoreSource | undefined> {
+  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps<StepOf<'CreateContainer'>>): Promise<RestoreSource | undefined> {
     const image = config.image?.image ?? '';
     if (!this.sources.isCheckpoint(image)) return undefined;
     return steps.do('read the checkpoint', async () => {

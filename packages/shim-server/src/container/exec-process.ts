@@ -17,6 +17,8 @@ import { failedPrecondition } from '../errors.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { Layout } from '../state/layout.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { ExecStep, ExecUndoStep } from '../steps/registry.js';
 import { Rollback } from '../steps/rollback.js';
 import type { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
@@ -44,12 +46,12 @@ export interface RunningExec {
 
 /** What a command leaves. The FIFOs go apart from the process: they are not needed to delete it, and go also when that fails. */
 export class ExecUndo {
-  readonly process: Rollback;
-  readonly io: Rollback;
+  readonly process: Rollback<ExecUndoStep>;
+  readonly io: Rollback<ExecUndoStep>;
 
-  constructor(log: Logger) {
-    this.process = new Rollback(log);
-    this.io = new Rollback(log);
+  constructor(call: 'Exec' | 'ExecSync', failpoints: Failpoints, log: Logger) {
+    this.process = Rollback.of(call, failpoints, log);
+    this.io = Rollback.of(call, failpoints, log);
   }
 
   /** Kills the command where it still runs, and takes everything back. */
@@ -68,7 +70,7 @@ export class ExecProcesses {
   ) {}
 
   /** @param undo gets what is to be taken back, also after a failure */
-  async start(request: ExecProcessRequest, steps: Steps, undo: ExecUndo, signal: AbortSignal): Promise<RunningExec> {
+  async start(request: ExecProcessRequest, steps: Steps<ExecStep>, undo: ExecUndo, signal: AbortSignal): Promise<RunningExec> {
     const { containerId } = request;
     const { tasks } = this.containerd;
     const execId = randomBytes(16).toString('hex');
@@ -112,7 +114,7 @@ export class ExecProcesses {
     };
   }
 
-  private async openIo({ containerId, stdin, tty, sink }: ExecProcessRequest, execId: string, undo: Rollback) {
+  private async openIo({ containerId, stdin, tty, sink }: ExecProcessRequest, execId: string, undo: Rollback<ExecUndoStep>) {
     const io = await TaskIo.create(this.layout.execIo(containerId, execId), { stdin, terminal: tty });
     undo.add('remove the FIFOs', () => io.remove());
     const readers: OutputReader[] = [];

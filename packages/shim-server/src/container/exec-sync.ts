@@ -30,7 +30,7 @@ export class ExecSync {
     if (request.timeout < 0n) throw invalidArgument('timeout', `${request.timeout} is negative`);
     const container = this.containers.require(request.containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
-    const undo = new ExecUndo(log);
+    const undo = new ExecUndo('ExecSync', this.failpoints, log);
     try {
       return await this.run(container.id, request, signal, undo, log);
     } finally {
@@ -40,7 +40,7 @@ export class ExecSync {
   };
 
   private async run(containerId: string, { cmd, timeout }: ExecSyncRequest, signal: AbortSignal, undo: ExecUndo, log: Logger): Promise<ExecSyncResponse> {
-    const steps = new Steps('ExecSync', this.failpoints, log);
+    const steps = Steps.of('ExecSync', this.failpoints, log);
     const output = new CapturedOutput(this.config.container.execSyncOutputLimit);
     const sink = (name: 'stdout' | 'stderr') => ({ data: (chunk: Buffer) => output.add(name, chunk), end: () => undefined });
     const exec = await this.processes.start({ containerId, cmd, stdin: false, tty: false, sink }, steps, undo, signal);

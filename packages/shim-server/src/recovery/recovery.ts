@@ -18,6 +18,9 @@ import type { Layout } from '../state/layout.js';
 import type { RecordCodec } from '../state/record-codec.js';
 import { KIND_LABEL, type RecordKind } from '../state/record-labels.js';
 import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { StepOf } from '../steps/registry.js';
+import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 
 /** How long one object may hold up the start. */
@@ -43,6 +46,7 @@ export class Recovery {
     @inject(PodRemoval) private readonly podRemoval: PodRemoval,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(CaptureWork) private readonly captures: CaptureWork,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
   ) {}
 
   async run(): Promise<void> {
@@ -122,7 +126,7 @@ export class Recovery {
 
   private async recoverContainer(container: ContainerRecord): Promise<void> {
     // A daemon killed during a checkpoint has left it paused.
-    this.captures.recover(container.id);
+    this.captures.recover(container.id, this.steps(container));
     switch (container.phase) {
       case 'creating':
         return this.recoverCreation(container);
@@ -141,7 +145,7 @@ export class Recovery {
       const created = this.containers.note(container.id, (record) => ({ ...record, phase: 'created' }));
       return this.recoverStart(created);
     }
-    await this.remover.remove(container.id, AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    await this.remover.discard(container.id, this.steps(container), AbortSignal.timeout(OBJECT_TIMEOUT_MS));
   }
 
   /** A start that the daemon did not survive: the container runs, or can be started again. */
@@ -149,7 +153,7 @@ export class Recovery {
     const task = await this.task(container.id);
     if (task === undefined) return;
     if (task.status !== 'created') return this.resume(container);
-    await discardTask(this.containerd.tasks, container.id, withinLimit());
+    await this.steps(container).do('delete the task', () => discardTask(this.containerd.tasks, container.id, withinLimit()));
   }
 
   /** What ended meanwhile is noticed by the watch at once. */
@@ -170,8 +174,13 @@ export class Recovery {
   }
 
   private async release(container: ContainerRecord): Promise<void> {
-    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone);
-    await this.io.close(container.id);
+    const steps = this.steps(container);
+    await steps.do('delete the task', () => this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone));
+    await steps.do('remove the FIFOs', () => this.io.close(container.id));
+  }
+
+  private steps({ id }: ContainerRecord): Steps<StepOf<'Recovery'>> {
+    return Steps.of('Recovery', this.failpoints, this.log.child({ containerId: id }));
   }
 
   private async task(id: string): Promise<{ pid: number; status: TaskStatus } | undefined> {
