@@ -8,6 +8,10 @@ import type { Place } from './place.js';
 export interface CriquetOptions {
   /** The `criquet` command. */
   readonly program: string;
+  /** Arguments before its own, where the program is an interpreter. */
+  readonly programArguments?: readonly string[];
+  /** Added to this process's environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Where its socket, state, files, configuration, log and pid file go. */
   readonly directory: string;
   readonly containerdSocket: string;
@@ -74,8 +78,9 @@ export class Criquet {
     return Daemon.start({
       name,
       program: this.options.program,
-      args: ['serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
+      args: [...(this.options.programArguments ?? []), 'serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
+      ...(this.options.env === undefined ? {} : { env: this.options.env }),
       ...(this.options.place === undefined ? {} : { place: this.options.place }),
       ready,
       readyTimeoutMs: 60_000,

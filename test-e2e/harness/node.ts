@@ -3,9 +3,10 @@ import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
+import { FailpointFiles } from '../faults/failpoint-file.js';
 import { cgroupDriver, cgroupParentOf, type CgroupDriver } from './cgroup-driver.js';
 import { Containerd } from './containerd.js';
-import { Criquet } from './criquet.js';
+import { Criquet, type CriquetOptions } from './criquet.js';
 import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
 import { eventually } from './eventually.js';
 import { compareNodeStates, readNodeState, type NodeState, type NodeStateScope } from './node-state.js';
@@ -27,6 +28,8 @@ export interface NodeOptions {
   readonly handlers?: readonly string[];
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
+  /** Whether criquet is started with failpoints, which {@link TestNode.failpoints} arms. */
+  readonly withFailpoints?: boolean;
   readonly environment?: Environment;
   /** Where its daemons run. Default: the namespaces of this process. */
   readonly place?: Place;
@@ -92,7 +95,7 @@ export class TestNode {
     });
     if (options.runtime === 'criquet') {
       this.startedCriquet = await Criquet.start({
-        program: environment.criquetProgram,
+        ...(options.withFailpoints === true ? this.criquetWithFailpoints() : { program: environment.criquetProgram }),
         directory,
         place,
         containerdSocket: this.containerd.paths.socket,
@@ -102,6 +105,16 @@ export class TestNode {
       });
     }
     await eventually(() => this.expectReady(), 60_000);
+  }
+
+  /** As `scripts/criquet` starts it. */
+  private criquetWithFailpoints(): Pick<CriquetOptions, 'program' | 'programArguments' | 'env'> {
+    const program = join(this.environment.checkout, 'test-e2e/dist/faults/serve-with-failpoints.js');
+    return {
+      program: process.execPath,
+      programArguments: ['--max-semi-space-size=2', '--optimize-for-size', program],
+      env: { UV_THREADPOOL_SIZE: '8', CRIQUET_FAILPOINTS: this.directory },
+    };
   }
 
   private startOwnRegistry(): Promise<Registry> {
@@ -128,6 +141,11 @@ export class TestNode {
   /** Who makes its pods' cgroups; there is no systemd in a place of its own. */
   get cgroupDriver(): CgroupDriver {
     return this.options.place === undefined ? cgroupDriver : 'cgroupfs';
+  }
+
+  /** What a criquet `withFailpoints` obeys. */
+  get failpoints(): FailpointFiles {
+    return new FailpointFiles(this.directory);
   }
 
   /** Undefined where containerd's own plugin serves. */
