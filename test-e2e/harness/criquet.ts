@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectCri } from '@criquet/cri-api';
 import { patience } from './environment.js';
@@ -22,6 +22,8 @@ export interface CriquetOptions {
   readonly place?: Place;
   /** Default: debug. */
   readonly logLevel?: string;
+  /** `sandbox_image`. Default: the built-in pause process. */
+  readonly sandboxImage?: string;
   /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
   readonly extraConfig?: string;
 }
@@ -92,16 +94,28 @@ export class Criquet {
     return this.daemon?.stop(signal);
   }
 
+  /** SIGKILL, also while it starts. */
+  async kill(): Promise<void> {
+    const pid = Number(await readFile(join(this.options.directory, 'criquet.pid'), 'utf8'));
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended already.
+    }
+    await this.daemon?.stop('SIGKILL');
+  }
+
   private get configFile(): string {
     return join(this.options.directory, 'criquet', 'config.toml');
   }
 
   private config(): string {
-    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, extraConfig } = this.options;
+    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, sandboxImage = '', extraConfig } = this.options;
     const text = JSON.stringify;
     return `listen = ${text(this.endpoint)}
 state_dir = ${text(this.stateDir)}
 root_dir = ${text(this.rootDir)}
+sandbox_image = ${text(sandboxImage)}
 
 [containerd]
 address = ${text(`unix://${containerdSocket}`)}

@@ -28,6 +28,10 @@ export interface NodeOptions {
   readonly handlers?: readonly string[];
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
+  /** criquet's `sandbox_image`. Default: its built-in pause process. */
+  readonly sandboxImage?: string;
+  /** The snapshotters whose snapshots are compared. Default: overlayfs. */
+  readonly snapshotters?: readonly string[];
   /** Whether criquet is started with failpoints, which {@link TestNode.failpoints} arms. */
   readonly withFailpoints?: boolean;
   readonly environment?: Environment;
@@ -100,6 +104,7 @@ export class TestNode {
         place,
         containerdSocket: this.containerd.paths.socket,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
+        ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
         extraConfig: `${options.extraConfig ?? ''}${handlerTables(options.handlers)}`,
         ...places,
       });
@@ -169,6 +174,12 @@ export class TestNode {
     return this.connection;
   }
 
+  /** A new connection: an old one tries again only after a pause when its daemon was killed. */
+  reconnect(): void {
+    this.connection?.close();
+    this.connection = undefined;
+  }
+
   /** Pid of the process that serves CRI. */
   get runtimePid(): number | undefined {
     return this.criquet === undefined ? this.containerd.pid : this.criquet.pid;
@@ -197,6 +208,15 @@ export class TestNode {
       if (differences.length === 0 || Date.now() > end) return differences;
       await pause(200);
     }
+  }
+
+  /** After a failure: criquet runs again with nothing armed, and without pods, as far as that can be had. */
+  async startAfresh(): Promise<void> {
+    this.failpoints.writeArmed([]);
+    await this.criquet?.kill();
+    this.reconnect();
+    await this.criquet?.start();
+    await this.removePods().catch(() => undefined);
   }
 
   /** Removes every pod over CRI. */
@@ -263,6 +283,8 @@ export class TestNode {
       networkNames: [this.network.name, this.network.bridge, this.network.subnet.replace(/0\/24$/, '')],
       reservations: this.network.reservations,
       cgroupParent: this.cgroupParent,
+      ...(criquet?.pid === undefined ? {} : { runtimePid: criquet.pid }),
+      ...(this.options.snapshotters === undefined ? {} : { snapshotters: this.options.snapshotters }),
       daemons: [criquet?.pid, containerd?.pid, this.startedRegistry?.daemon.pid, ...this.daemonsBeside.map((pid) => pid())].filter((pid) => pid !== undefined),
     };
   }

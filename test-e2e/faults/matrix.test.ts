@@ -1,0 +1,63 @@
+import { needOf } from '@criquet/shim-server/testing';
+import t from 'tap';
+import { readEnvironment } from '../harness/environment.js';
+import { onEachEngine } from '../harness/on-each-engine.js';
+import { BUSYBOX, CALL, TestPod } from '../harness/pods.js';
+import { removeEverything, runBatch } from './batch.js';
+import { Coverage, unprovided } from './coverage.js';
+import { planBatches, readForm } from './form.js';
+import { scenarios } from './scenarios/index.js';
+import { LASTING, onNodeNetwork, VOLUMES_IMAGE, volumesContainer } from './scenarios/configs.js';
+import { NATIVE_HANDLER } from './scenarios/images.js';
+
+// R8: SIGKILL at every step of every changing call, and of what criquet does by itself. The steps are those of its own registry.
+
+const form = readForm();
+const hasCriu = readEnvironment().criuDirectory !== undefined;
+const possible = scenarios.filter(({ provides = [] }) => hasCriu || !provides.includes('a checkpoint'));
+const batches = planBatches(possible, form);
+
+t.comment(form.whole ? 'the whole matrix' : `each place once, CRIQUET_FAULTS_TURN=${form.turn}`);
+
+await onEachEngine(
+  'R8: killed at any step',
+  async (t, node) => {
+    const coverage = new Coverage();
+    // What is made once for a node and stays: images, and what is found out about them.
+    for (const image of [BUSYBOX, VOLUMES_IMAGE]) await node.cri.image.pullImage({ image: { image } }, CALL);
+    const pod = await TestPod.run(node, onNodeNetwork(node));
+    await pod.start(volumesContainer(LASTING));
+    await removeEverything(node);
+    const clean = await node.state();
+
+    for (const batch of batches) {
+      const { scenario, points, aftermath } = batch;
+      await t.test(`${scenario.name}: ${points.length} deaths, then ${aftermath}`, async (t) => {
+        try {
+          await runBatch(t, node, clean, batch);
+          coverage.add(points);
+        } finally {
+          if (!t.passing()) await node.startAfresh();
+        }
+      });
+    }
+
+    t.comment(`${scenarios.length} kinds of calls; ${coverage.summary()}`);
+    if (form.only !== '') return;
+    await t.test('no step of the registry is without a death', (t) => {
+      t.strictSame(coverage.missing(form.whole, (place) => needOf(place) === 'a checkpoint' && !hasCriu), []);
+      // SELinux: no policy on the machines of these suites; its component test is selinux.test.ts.
+      t.strictSame(unprovided(scenarios), ['SELinux']);
+      t.end();
+    });
+    if (!hasCriu) await t.test('checkpoints', { skip: 'no CRIU that works with this kernel is to be had here' }, () => undefined);
+  },
+  {
+    only: 'criquet',
+    ...(form.whole ? {} : { engines: 'newest' }),
+    withFailpoints: true,
+    sandboxImage: 'registry.k8s.io/pause:3.10',
+    snapshotters: ['overlayfs', 'native'],
+    extraConfig: `[runtime.handlers.runc]\n[runtime.handlers.${NATIVE_HANDLER}]\nsnapshotter = "native"\n`,
+  },
+);
