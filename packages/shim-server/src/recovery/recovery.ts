@@ -1,3 +1,4 @@
+import { endLeftoverPlugins } from '@criquet/network-cni';
 import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -21,7 +22,7 @@ import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
-import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
 
 /** How long one object may hold up the start. */
 const OBJECT_TIMEOUT_MS = 5_000;
@@ -47,6 +48,7 @@ export class Recovery {
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
   ) {}
 
   async run(): Promise<void> {
@@ -55,6 +57,7 @@ export class Recovery {
       this.records('sandbox', sandboxCodec, (record) => brokenSandbox(record, { netnsPath: this.layout.netns(record.id), usernsPath: this.layout.userns(record.id) })),
       this.records('container', containerCodec, brokenContainer),
     ]);
+    await this.alone({}, () => this.endPlugins(sandboxes));
     for (const sandbox of sandboxes) this.sandboxes.adopt(sandbox);
     for (const container of containers) this.containers.adopt(container);
     await Promise.all([
@@ -92,6 +95,12 @@ export class Recovery {
     } catch (error) {
       this.log.error({ ...ids, err: toStatus(error).message }, 'not recovered; it is shown as it was and can be removed');
     }
+  }
+
+  /** A plugin outlives the daemon that was killed while it ran; its ADD must not end after the DEL that takes it back. */
+  private async endPlugins(sandboxes: readonly SandboxRecord[]): Promise<void> {
+    const pids = await endLeftoverPlugins(new Set(sandboxes.filter(({ networkAttached }) => networkAttached).map(({ id }) => id)), { proc: this.roots.proc });
+    if (pids.length > 0) this.log.warn({ pids }, 'CNI plugins of a killed daemon still ran and were killed');
   }
 
   private async recoverSandbox(sandbox: SandboxRecord): Promise<void> {

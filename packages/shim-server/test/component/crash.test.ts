@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { test } from 'tap';
 import type { Place } from '../../src/steps/registry.js';
 import { CALL_SCENARIOS, endEverything, scenarioCalls, stepsOf } from './call-scenarios.js';
@@ -49,6 +51,20 @@ test('R8 what a killed daemon had half made is not ready, and no container', asy
   await shim.failpoints.holdUntilReached('CreateContainer/look up the user', () => lost(shim.createContainer(pod)), 'after');
   await shim.killAndRestart();
   t.same((await shim.cri.runtime.listContainers({})).containers, []);
+});
+
+test('N1 a CNI plugin that outlives its daemon is ended before the DEL that takes back what it does', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const plugin = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore', env: { PATH: process.env.PATH, CNI_COMMAND: 'ADD', CNI_CONTAINERID: pod } });
+  const other = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore', env: { PATH: process.env.PATH, CNI_COMMAND: 'ADD', CNI_CONTAINERID: 'f'.repeat(64) } });
+  t.teardown(() => [plugin, other].forEach((process) => process.kill('SIGKILL')));
+  await Promise.all([once(plugin, 'spawn'), once(other, 'spawn')]);
+  const ended = once(plugin, 'exit');
+  await shim.killAndRestart();
+  t.same(await ended, [null, 'SIGKILL']);
+  t.equal(other.exitCode ?? other.signalCode, null, 'what runs for a container of somebody else goes on');
 });
 
 /** The containerd calls of an end, each of which the daemon does not survive. */
