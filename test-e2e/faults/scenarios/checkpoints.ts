@@ -142,7 +142,7 @@ export const checkpointScenarios: readonly Scenario[] = [
     name: 'CreateContainer of a checkpoint that fails',
     places: ['CreateContainer/undo: remove the checkpoint'],
     provides: ['a checkpoint'],
-    prepare: async (node, count) => ({ calls: await restores(node, count), failing: [{ place: 'CreateContainer/write the spec' }] }),
+    prepare: async (node, count) => ({ calls: await restores(node, count), failing: [{ place: 'CreateContainer/write the spec', moment: 'after' }] }),
   },
   {
     name: 'StartContainer of a checkpoint that fails',
@@ -175,7 +175,7 @@ export const checkpointScenarios: readonly Scenario[] = [
     name: 'RestorePod that fails',
     places: placesOf('RestorePod', 'undo'),
     provides: ['a checkpoint'],
-    prepare: async (node, count) => ({ calls: await podRestores(node, count), failing: [{ place: 'RestorePod/record that it is restored' }] }),
+    prepare: async (node, count) => ({ calls: await podRestores(node, count), failing: [{ place: 'RestorePod/record that it is restored', moment: 'after' }] }),
   },
   {
     name: 'a start that finds half a checkpoint',

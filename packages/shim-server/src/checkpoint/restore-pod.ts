@@ -94,9 +94,13 @@ export class RestorePod {
         }
         return created;
       });
-      await steps.do('record that it is restored', () => {
+      await steps.do('record that it is restored', async () => {
         signal.throwIfAborted();
-        return this.sandboxes.update(id, ({ restoring: _, ...record }) => record);
+        // containerd may have it although the answer got lost: it must not be taken for whole while it is being removed.
+        rollback.add('record that it is half restored', async () => {
+          await this.sandboxes.update(id, (record) => ({ ...record, restoring: true }));
+        });
+        await this.sandboxes.update(id, ({ restoring: _, ...record }) => record);
       });
       return { podSandboxId: id, restoredContainers };
     } catch (error) {

@@ -165,7 +165,13 @@ export class CreateContainer {
             await this.restoration.prepare(id, restore, sandbox, record.logPath, mounts);
           });
         }
-        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
+        await steps.do('write the spec', async () => {
+          // containerd may have it although the answer got lost: it must not be taken for created while it is being undone.
+          rollback.add('record that it is not whole', async () => {
+            await this.containers.update(id, ({ user: _, ...half }) => ({ ...half, phase: 'creating' }));
+          });
+          await this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser));
+        });
       } else {
         // Recovery comes to the same conclusion, so nothing needs writing here.
         this.containers.note(id, created(spec));

@@ -139,9 +139,13 @@ export class RunPodSandbox {
         }),
         this.startPause(id, plan, steps, rollback),
       );
-      await steps.do('record that it is ready', () =>
-        this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid })),
-      );
+      await steps.do('record that it is ready', async () => {
+        // containerd may have it although the answer got lost: it must not be taken for ready while it is being undone.
+        rollback.add('record that it has failed', async () => {
+          await this.sandboxes.update(id, (record) => ({ ...record, phase: 'failed' }));
+        });
+        await this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid }));
+      });
       this.watch.begin(id);
       return id;
     } catch (error) {

@@ -72,6 +72,7 @@ export const CALL_STEPS = {
       'release the user namespace',
       'detach from the pod network',
       'remove the pause process',
+      'record that it has failed',
     ],
   },
   CreateContainer: {
@@ -89,7 +90,14 @@ export const CALL_STEPS = {
       'bring back the checkpoint',
       'write the spec',
     ],
-    undo: ['remove the record', 'remove the image volumes', 'remove the snapshot', 'remove the volumes of the image', 'remove the checkpoint'],
+    undo: [
+      'remove the record',
+      'remove the image volumes',
+      'remove the snapshot',
+      'remove the volumes of the image',
+      'remove the checkpoint',
+      'record that it is not whole',
+    ],
   },
   StartContainer: {
     steps: ['open the log and FIFOs', 'find the root file system', 'create the task', 'start the task', 'record the start error'],
@@ -126,7 +134,7 @@ export const CALL_STEPS = {
   CheckpointPod: { steps: CAPTURE, undo: [] },
   RestorePod: {
     steps: ['read the checkpoint', 'run the sandbox', 'create the containers', 'record that it is restored'],
-    undo: ['remove the pod'],
+    undo: ['remove the pod', 'record that it is half restored'],
   },
 
   /** A container has ended. */

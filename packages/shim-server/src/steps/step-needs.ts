@@ -45,6 +45,7 @@ const STEP_NEEDS: Readonly<Partial<Record<StepOf<Call> | UndoOf<Call>, Need>>> =
   'create the containers': 'a checkpoint',
   'record that it is restored': 'a checkpoint',
   'remove the pod': 'a checkpoint',
+  'record that it is half restored': 'a checkpoint',
   'end the restore': 'a checkpoint',
   'remove the checkpoint': 'a checkpoint',
 };

@@ -3,6 +3,7 @@ import { CALL_STEPS, type Call, type StepOf } from '../../src/steps/registry.js'
 import { IMAGE, type Shim } from './shim-harness.js';
 
 const SIGKILL = 9;
+const RUNNING = 1;
 const PULLED = 'registry.test/pulled:1';
 
 /** Makes what a call is about. @returns the call, which may be made again when it failed or its daemon died */
@@ -75,6 +76,19 @@ export function stepsOf(call: ScenarioCall): StepOf<ScenarioCall>[] {
 }
 
 export const scenarioCalls = Object.keys(CALL_SCENARIOS) as ScenarioCall[];
+
+/** A call that will never be answered. */
+export function lost(call: Promise<unknown>): void {
+  call.catch(() => undefined);
+}
+
+/** One whose start the daemon did not survive can be started, or runs. */
+export async function expectStarted(t: { equal(found: unknown, wanted: unknown): void }, shim: Shim): Promise<void> {
+  const [container] = (await shim.cri.runtime.listContainers({})).containers;
+  const containerId = container?.id ?? '';
+  if (container?.state !== RUNNING) await shim.cri.runtime.startContainer({ containerId });
+  t.equal((await shim.cri.runtime.containerStatus({ containerId })).status?.state, RUNNING);
+}
 
 /** Stops and removes every pod. @returns what is left */
 export async function endEverything(shim: Shim): Promise<string[]> {

@@ -183,3 +183,20 @@ for (const step of CALL_STEPS.RestorePod.steps) {
     t.equal(restoredContainers.length, 2);
   });
 }
+
+for (const undo of CALL_STEPS.RestorePod.undo) {
+  test(`RestorePod fails at its end and is killed after it has undone "${undo}": no pod is left, and a retry works`, async (t) => {
+    const { shim, pod, request, restore } = await pair(t);
+    await shim.cri.runtime.checkpointPod(request);
+    const before = await present(shim);
+    shim.failpoints.fail('RestorePod/record that it is restored', { moment: 'after' });
+    await shim.failpoints.holdUntilReached(`RestorePod/undo: ${undo}`, () => void shim.cri.runtime.restorePod(restore).catch(() => undefined), 'after');
+    await shim.killAndRestart();
+    await eventually(async () => {
+      const left = (await shim.cri.runtime.listPodSandbox({})).items.map(({ id }) => id);
+      if (left.some((id) => id !== pod)) throw new Error(left.join(', '));
+    });
+    t.same(await present(shim), before);
+    t.equal((await shim.cri.runtime.restorePod(restore)).restoredContainers.length, 2);
+  });
+}
