@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri } from '@criquet/cri-api';
 import { patience } from './environment.js';
 import { Daemon, type DaemonExit } from './daemon.js';
@@ -99,10 +100,14 @@ export class Criquet {
     const pid = Number(await readFile(join(this.options.directory, 'criquet.pid'), 'utf8'));
     try {
       process.kill(pid, 'SIGKILL');
+      // Until it has ended it holds its locks.
+      for (;;) {
+        process.kill(pid, 0);
+        await pause(5);
+      }
     } catch {
-      // It has ended already.
+      // It has ended.
     }
-    await this.daemon?.stop('SIGKILL');
   }
 
   private get configFile(): string {

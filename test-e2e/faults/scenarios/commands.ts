@@ -18,13 +18,28 @@ async function expectCommand(container: TestContainer): Promise<void> {
   if (exitCode !== 3 || stdout !== 'out\n' || stderr !== 'err\n') throw new Error(`exit code ${exitCode}, ${JSON.stringify([stdout, stderr])}`);
 }
 
-/** Runs a command as a streaming client does; resolves when the connection ends. */
-async function stream(container: TestContainer): Promise<void> {
+const STDOUT = 1;
+const ERROR = 3;
+
+/** Runs a command as a streaming client does. @returns what came on each channel until the connection ended */
+async function stream(container: TestContainer): Promise<Map<number, string>> {
   const request = { containerId: container.id, cmd: CMD, tty: false, stdin: false, stdout: true, stderr: true };
   const { url } = await container.pod.node.cri.runtime.exec(request, CALL);
   const socket = new WebSocket(url.replace(/^http/, 'ws'), 'v4.channel.k8s.io');
+  const channels = new Map<number, string>();
+  socket.on('message', (data: Buffer) => {
+    const [channel = 0] = data;
+    channels.set(channel, (channels.get(channel) ?? '') + data.subarray(1).toString());
+  });
   socket.on('error', () => undefined);
   await once(socket, 'close');
+  return channels;
+}
+
+async function expectStream(container: TestContainer): Promise<void> {
+  const channels = await stream(container);
+  const exit = channels.get(ERROR) ?? '';
+  if (channels.get(STDOUT) !== 'out\n' || !exit.includes('"3"')) throw new Error(JSON.stringify([...channels]));
 }
 
 const updated = (container: TestContainer, cpuShares: bigint) =>
@@ -52,7 +67,7 @@ export const commandScenarios: readonly Scenario[] = [
     async prepare(node, count) {
       const [container] = await runningContainers(node, 1);
       if (container === undefined) throw new Error('no container');
-      return { calls: Array.from({ length: count }, () => ({ call: () => stream(container), again: () => stream(container) })) };
+      return { calls: Array.from({ length: count }, () => ({ call: () => stream(container), again: () => expectStream(container) })) };
     },
   },
   {
