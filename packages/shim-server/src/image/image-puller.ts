@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import type { AuthConfig } from '@criquet/cri-api';
-import { isAlreadyExists, leaseExpireLabel, type Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
+import { WorkLeases } from '../runtime/work-leases.js';
 import { Token } from '../tokens.js';
 import { ImageIndex, type IndexedImage } from './image-index.js';
 import { IMAGE_LABEL, PINNED_LABEL } from './image-labels.js';
@@ -27,9 +27,6 @@ export interface Pull {
   readonly signal?: AbortSignal;
 }
 
-/** A lease outlives a pull that nobody can end any more by this long. */
-const LEASE_HOURS = 24;
-
 /** Pulls images through containerd's Transfer service and names them as CRI runtimes do: by tag, by digest, by id. */
 @scoped(Lifecycle.ContainerScoped)
 export class ImagePuller {
@@ -43,6 +40,7 @@ export class ImagePuller {
     @inject(Token.Logger) private readonly log: Logger,
     @inject(ImageIndex) private readonly images: ImageIndex,
     @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
+    @inject(WorkLeases) private readonly leases: WorkLeases,
   ) {
     this.slots = new Slots(config.image.maxParallelPulls);
   }
@@ -56,14 +54,13 @@ export class ImagePuller {
     const name = formatReference(reference);
     const labels = { ...IMAGE_LABEL, ...(pinned || this.isPinned(name) ? PINNED_LABEL : {}) };
     const headers = await this.tokenHeaders(reference, auth);
-    const lease = `criquet-pull-${randomBytes(8).toString('hex')}`;
+    const lease = this.leases.name('pull');
     try {
-      await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: leaseEnd() } });
+      await this.leases.begin(lease);
       await this.transfer(name, snapshotter, lease, labels, headers, auth, signal);
       return await this.finish(reference, name, snapshotter, labels, signal);
     } finally {
-      // One that cannot be deleted now expires by itself; it says nothing of the pull.
-      await this.containerd.leases.delete(lease).catch(() => undefined);
+      await this.leases.end(lease);
     }
   }
 
@@ -162,9 +159,4 @@ export class ImagePuller {
     }
     return { authorization: `Bearer ${token}` };
   }
-}
-
-/** RFC 3339, as containerd reads it. */
-function leaseEnd(): string {
-  return new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
 }

@@ -1,4 +1,4 @@
-import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
+import { isNotFound, isTaskGone, type CallOptions, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
@@ -10,9 +10,11 @@ import { toStatus } from '../grpc/status.js';
 import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
-import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
+import { discardTask } from '../runtime/already-gone.js';
+import { OwedWork } from '../runtime/owed-work.js';
 import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
+import { orAbort } from '../state/keyed-mutex.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import type { RecordCodec } from '../state/record-codec.js';
@@ -20,8 +22,10 @@ import { KIND_LABEL, type RecordKind } from '../state/record-labels.js';
 import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 
-/** How long one object may hold up the start. */
+/** How long containerd may take for what is asked about one object. */
 const OBJECT_TIMEOUT_MS = 5_000;
+/** How long one object may hold up the start, whatever hangs; its recovery goes on behind. */
+const START_LIMIT_MS = 6_000;
 
 /**
  * Rebuilds the index from containerd at start: every object alone, so that a broken or hanging one hurts no other. What was
@@ -43,6 +47,7 @@ export class Recovery {
     @inject(PodRemoval) private readonly podRemoval: PodRemoval,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(CaptureWork) private readonly captures: CaptureWork,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   async run(): Promise<void> {
@@ -84,7 +89,7 @@ export class Recovery {
 
   private async alone(ids: Record<string, string>, work: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await orAbort(work(), AbortSignal.timeout(START_LIMIT_MS));
     } catch (error) {
       this.log.error({ ...ids, err: toStatus(error).message }, 'not recovered; it is shown as it was and can be removed');
     }
@@ -141,7 +146,12 @@ export class Recovery {
       const created = this.containers.note(container.id, (record) => ({ ...record, phase: 'created' }));
       return this.recoverStart(created);
     }
-    await this.remover.remove(container.id, AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    try {
+      await this.remover.remove(container.id, AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    } catch (error) {
+      this.remover.owe(container.id);
+      throw error;
+    }
   }
 
   /** A start that the daemon did not survive: the container runs, or can be started again. */
@@ -170,8 +180,17 @@ export class Recovery {
   }
 
   private async release(container: ContainerRecord): Promise<void> {
-    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone);
-    await this.io.close(container.id);
+    const release = async (options: CallOptions) => {
+      // A start whose undo failed has left one that may not have ended.
+      await discardTask(this.containerd.tasks, container.id, options);
+      await this.io.close(container.id);
+    };
+    try {
+      await release(withinLimit());
+    } catch (error) {
+      this.owed.owe(container.id, 'delete the task', (signal) => release({ signal }));
+      throw error;
+    }
   }
 
   private async task(id: string): Promise<{ pid: number; status: TaskStatus } | undefined> {

@@ -12,18 +12,23 @@ export class DaemonLock {
   /**
    * @param file made where it is absent, and left there.
    * @param taken the message when another daemon holds it.
+   * @param text stands in the file until the lock is released, or longer when the process is killed.
    */
-  static async take(file: string, taken: string): Promise<DaemonLock> {
+  static async take(file: string, taken: string, text = ''): Promise<DaemonLock> {
     await mkdir(dirname(file), { recursive: true, mode: 0o711 });
-    const handle = await open(file, 'w', 0o600);
+    // Not emptied by opening it: what its holder wrote stays.
+    const handle = await open(file, 'a', 0o600);
     if (flock(handle.fd, LOCK_EX_NB) !== 0) {
       await handle.close();
       throw new Error(taken);
     }
+    await handle.truncate();
+    await handle.write(text);
     return new DaemonLock(handle);
   }
 
   async release(): Promise<void> {
+    await this.handle.truncate();
     await this.handle.close();
   }
 }
