@@ -46,7 +46,7 @@ async function audit(flags: AuditFlags, context: CommandContext): Promise<void> 
   conclude(report);
 }
 
-/** The documented shape; see README.md of this package. */
+/** The shape that README.md of this package documents. */
 function json({ daemonPid, problems, holdings }: NodeAudit, listed: readonly AuditedHolding[]): string {
   const count = (wanted: AuditedHolding['state']) => holdings.filter(({ state }) => state === wanted).length;
   const counts = { owned: count('owned'), orphan: count('orphan'), cleaned: count('cleaned'), failed: count('failed') };

@@ -10,7 +10,7 @@ import { toStatus } from '../grpc/status.js';
 import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
-import { discardTask } from '../runtime/already-gone.js';
+import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
@@ -180,15 +180,21 @@ export class Recovery {
   }
 
   private async release(container: ContainerRecord): Promise<void> {
-    const release = async (options: CallOptions) => {
-      // A start whose undo failed has left one that may not have ended.
-      await discardTask(this.containerd.tasks, container.id, options);
-      await this.io.close(container.id);
+    if (container.exit?.reason === 'StartError') return this.takeBackStart(container.id);
+    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone);
+    await this.io.close(container.id);
+  }
+
+  /** The undo of a start that failed may have failed too: what is left of it may still run. */
+  private async takeBackStart(id: string): Promise<void> {
+    const takeBack = async (options: CallOptions) => {
+      await discardTask(this.containerd.tasks, id, options);
+      await this.io.close(id);
     };
     try {
-      await release(withinLimit());
+      await takeBack(withinLimit());
     } catch (error) {
-      this.owed.owe(container.id, 'delete the task', (signal) => release({ signal }));
+      this.owed.owe(id, 'take back the start', (signal) => takeBack({ signal }));
       throw error;
     }
   }
