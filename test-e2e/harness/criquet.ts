@@ -87,7 +87,7 @@ export class Criquet {
     return this.daemon?.stop(signal);
   }
 
-  private get configFile(): string {
+  get configFile(): string {
     return join(this.options.directory, 'criquet', 'config.toml');
   }
 
