@@ -7,6 +7,7 @@ import { Layout } from '../state/layout.js';
 import { Audit, type AuditReport } from './audit.js';
 import { takeCleaningLock } from './cleaning-lock.js';
 import { holdingSources } from './holding-sources.js';
+import { KnownContainerd } from './known-containerd.js';
 import { OwnerLookup } from './owner-lookup.js';
 import { RunningDaemon } from './running-daemon.js';
 
@@ -57,7 +58,12 @@ export async function auditNode({ config, clean, signal, replacements = {} }: Au
     });
     const audit = new Audit({ sources, owners: new OwnerLookup(containerd), daemon: () => daemon.identity() });
     const running = await daemon.identity();
-    const report = await cleaning(config, clean, () => audit.run({ clean, signal }));
+    const report = await cleaning(config, clean, async () => {
+      const result = await audit.run({ clean, signal });
+      // Somebody has looked, and wants what is left to belong to this one.
+      if (clean) await new KnownContainerd(config.rootDir).become((await containerd.introspection.server({ signal })).uuid);
+      return result;
+    });
     return { ...report, ...(running === undefined ? {} : { daemonPid: running.pid }) };
   } finally {
     daemon.close();

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -7,6 +8,7 @@ import type { DaemonLock } from '../runtime/daemon-lock.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { Token } from '../tokens.js';
 import { takeCleaningLock } from './cleaning-lock.js';
+import { KnownContainerd } from './known-containerd.js';
 import { Leftovers } from './leftovers.js';
 import { NetworkGc } from './network-gc.js';
 
@@ -24,6 +26,7 @@ export class Upkeep {
     @inject(Token.Logger) private readonly log: Logger,
     @inject(Leftovers) private readonly leftovers: Leftovers,
     @inject(NetworkGc) private readonly gc: NetworkGc,
+    @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
   ) {}
 
   /** Begins; nothing waits for it. */
@@ -40,6 +43,7 @@ export class Upkeep {
   private async run(): Promise<void> {
     const { signal } = this.ended;
     const { gcInterval } = this.config.cni;
+    if (!(await this.knowsContainerd())) return;
     await this.exclusively('clean up', async () => {
       await this.leftovers.clean(signal);
       if (gcInterval > 0) await this.gc.run(signal);
@@ -52,6 +56,17 @@ export class Upkeep {
       }
       await this.exclusively('CNI GC', () => this.gc.run(signal));
     }
+  }
+
+  /** Whether what lies below `root_dir` has its records in this containerd. */
+  private async knowsContainerd(): Promise<boolean> {
+    try {
+      if (await new KnownContainerd(this.config.rootDir).is(this.report.server.uuid)) return true;
+      this.log.warn('root_dir belongs to another containerd: what has no owner in this one is left alone until `criquet audit --clean` and a restart');
+    } catch (error) {
+      this.log.warn({ err: toStatus(error).message }, 'which containerd root_dir belongs to cannot be written down: what has no owner is left alone');
+    }
+    return false;
   }
 
   /** Never beside another process that cleans. A failure says nothing of the daemon. */

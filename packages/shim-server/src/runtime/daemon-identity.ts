@@ -28,13 +28,13 @@ export async function newIdentity(proc = '/proc'): Promise<DaemonIdentity> {
 }
 
 export function formatIdentity({ pid, startTime, instance }: DaemonIdentity): string {
-  return `${pid} ${startTime} ${instance}\n`;
+  return `${pid} ${startTime} ${instance}`;
 }
 
 /** The daemon that uses a state directory at the moment; undefined when there is none, or the one that was there has been killed. */
 export async function livingDaemon(stateDir: string, proc = '/proc'): Promise<DaemonIdentity | undefined> {
   const text = await readFile(daemonLockFile(stateDir), 'utf8').catch(() => '');
-  const [, pid, startTime, instance] = /^(\d+) (\d+) ([0-9a-f]+)\n$/.exec(text) ?? [];
+  const [, pid, startTime, instance] = /^(\d+) (\d+) ([0-9a-f]{8}) *$/.exec(text) ?? [];
   if (pid === undefined || startTime === undefined || instance === undefined) return undefined;
   const alive = (await startTimeOf(Number(pid), proc)) === startTime;
   return alive ? { pid: Number(pid), startTime, instance } : undefined;

@@ -235,3 +235,28 @@ for (const restart of [false, true]) {
     t.same(await shim.leftovers(), []);
   });
 }
+
+test('with another containerd than before nothing is removed by itself', async (t) => {
+  const { shim, planter } = await started(t);
+  const known = join(shim.config.rootDir, 'containerd-uuid');
+  await eventually(async () => {
+    if (!(await exists(known))) throw new Error('not written yet');
+  });
+  await shim.stopServing();
+  const volumes = join(planter.layout.declaredVolumes(newId()), '0');
+  await mkdir(volumes, { recursive: true });
+  await writeFile(known, 'of another\n');
+  const says = /^root_dir belongs to another containerd/;
+  await shim.restart();
+  await eventually(() => {
+    if (!shim.logLines.some((line) => says.test(String((JSON.parse(line) as { msg?: string }).msg)))) throw new Error('not said yet');
+  });
+  await shim.restart();
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  t.ok(await exists(volumes), 'nor at the start after that');
+  t.match(await audit(shim, true), { problems: [] });
+  t.notOk(await exists(volumes), 'who asks for it gets it');
+  await mkdir(volumes, { recursive: true });
+  await shim.restart();
+  await gone(volumes);
+});

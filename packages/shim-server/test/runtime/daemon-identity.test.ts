@@ -26,7 +26,7 @@ await t.test('one that was killed is told from a process that has its number now
   t.equal(await livingDaemon(dir), undefined, 'another process by now');
   writeFileSync(file, formatIdentity({ pid: 4194304, startTime: '1', instance: '0123abcd' }));
   t.equal(await livingDaemon(dir), undefined, 'no such process');
-  for (const text of ['', '12', 'x y z\n', `${process.pid} 1 0123abcd`]) {
+  for (const text of ['', '12', 'x y z', `${process.pid} 1 0123ab`, ' '.repeat(64)]) {
     writeFileSync(file, text);
     t.equal(await livingDaemon(dir), undefined, JSON.stringify(text));
   }
@@ -45,11 +45,11 @@ await t.test('the start time is found whatever the command is called', async (t)
 await t.test('a lock keeps what its file holds until it is taken', async (t) => {
   const dir = t.testdir({});
   const file = join(dir, 'lock');
-  appendFileSync(file, 'of a killed daemon');
+  appendFileSync(file, 'of a killed daemon'.padEnd(64));
   const lock = await DaemonLock.take(file, 'taken', 'mine');
-  t.equal(readFileSync(file, 'utf8'), 'mine');
+  t.equal(readFileSync(file, 'utf8'), 'mine'.padEnd(64));
   await lock.release();
-  t.equal(readFileSync(file, 'utf8'), '');
+  t.equal(readFileSync(file, 'utf8'), ' '.repeat(64), 'no longer and no shorter');
 });
 
 t.test('an exec id tells whose it is', async (t) => {
