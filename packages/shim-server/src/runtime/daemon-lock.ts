@@ -29,7 +29,12 @@ export class DaemonLock {
       throw new Error(taken);
     }
     const lock = new DaemonLock(handle, text);
-    if (text !== '') await lock.write(text);
+    try {
+      if (text !== '') await lock.write(text);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
     return lock;
   }
 
