@@ -110,7 +110,7 @@ export class Criquet {
     }
   }
 
-  private get configFile(): string {
+  get configFile(): string {
     return join(this.options.directory, 'criquet', 'config.toml');
   }
 

@@ -7,6 +7,7 @@ import { ContainerLocks } from '../container/container-locks.js';
 import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { Layout } from '../state/layout.js';
+import { ownedBy } from '../state/owner-labels.js';
 import type { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { captureDirectory, removePart, removeTree } from './checkpoint-directory.js';
@@ -92,7 +93,7 @@ export class CaptureWork {
   async lease(containerId: string): Promise<string> {
     const id = leaseName(containerId);
     const expires = new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
-    await this.containerd.leases.create({ id, labels: { [leaseExpireLabel]: expires } });
+    await this.containerd.leases.create({ id, labels: { [leaseExpireLabel]: expires, ...ownedBy(containerId) } });
     return id;
   }
 

@@ -14,6 +14,7 @@ import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
+import { ownedBy } from '../state/owner-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { CaptureStep } from '../steps/registry.js';
 import type { Steps } from '../steps/steps.js';
@@ -130,7 +131,7 @@ export class ContainerCapture {
     const lease = await this.work.lease(id);
     const { parent } = await snapshots.stat(snapshotter, id, limit);
     const [lower, upper] = await together(
-      snapshots.view(snapshotter, this.work.viewKey(id), parent, { ...limit, lease }),
+      snapshots.view(snapshotter, this.work.viewKey(id), parent, { ...limit, lease, labels: ownedBy(id) }),
       snapshots.mounts(snapshotter, id, limit),
     );
     const layer = await diff.diff(lower, upper, { ...limit, lease, mediaType: mediaTypes.ociLayer, ref: this.work.viewKey(id) });

@@ -1,7 +1,6 @@
-import { readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rmdir } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { killProcess } from '../runtime/kill-process.js';
+import { cgroupsFrom, killIn } from '../runtime/cgroup-processes.js';
 import { unmountAll } from '../runtime/mount-point.js';
 import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
@@ -20,7 +19,7 @@ const LOOK_MS = 50;
 export async function endRestore(container: ContainerRecord, directory: string, node: Pick<NodeFacts, 'cgroup'>, cgroups: string): Promise<void> {
   const own = await cgroupsOf(container, node, cgroups);
   const late = Date.now() + KILLED_MS;
-  while ((await killAll(own)) > 0 && Date.now() < late) await pause(LOOK_MS);
+  while ((await killIn(own)) > 0 && Date.now() < late) await pause(LOOK_MS);
   await unmountAll((mountPoint) => mountPoint.startsWith(`${directory}/`) || mountPoint.endsWith(`/${container.id}/criu-root`));
   // Where something is left the runtime's own deletion comes to it.
   for (const cgroup of own.reverse()) await rmdir(cgroup).catch(() => undefined);
@@ -31,31 +30,6 @@ async function cgroupsOf({ id, cgroupsPath }: ContainerRecord, node: Pick<NodeFa
   // Nothing but a cgroup that is certainly this container's alone.
   if (!cgroupsPath.includes(id)) return [];
   const hierarchies = node.cgroup === 'v2' ? [''] : await readdir(root).catch(() => []);
-  const found = await Promise.all(hierarchies.map((name) => withBelow(cgroupDirectory(cgroupsPath, node, name, root))));
+  const found = await Promise.all(hierarchies.map((name) => cgroupsFrom(cgroupDirectory(cgroupsPath, node, name, root))));
   return found.flat();
-}
-
-async function withBelow(cgroup: string): Promise<string[]> {
-  const entries = await readdir(cgroup, { withFileTypes: true }).catch(() => undefined);
-  if (entries === undefined) return [];
-  const below = await Promise.all(entries.filter((entry) => entry.isDirectory()).map(({ name }) => withBelow(join(cgroup, name))));
-  return [cgroup, ...below.flat()];
-}
-
-/** @returns how many processes there were */
-async function killAll(cgroups: readonly string[]): Promise<number> {
-  const pids = new Set<number>();
-  for (const cgroup of cgroups) {
-    const text = await readFile(join(cgroup, 'cgroup.procs'), 'utf8').catch(() => '');
-    // A process of another pid namespace that cannot be named is 0.
-    for (const pid of text.split('\n').map(Number)) if (pid > 1) pids.add(pid);
-  }
-  for (const pid of pids) killProcess(pid);
-  if (pids.size > 0) await Promise.all(cgroups.map(thaw));
-  return pids.size;
-}
-
-/** cgroup v1 delivers no signal to what is frozen. */
-async function thaw(cgroup: string): Promise<void> {
-  await writeFile(join(cgroup, 'freezer.state'), 'THAWED', { flag: 'r+' }).catch(() => undefined);
 }

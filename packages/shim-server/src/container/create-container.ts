@@ -17,6 +17,7 @@ import { configDigest } from '../state/config-digest.js';
 import { containerName, type ContainerRecord } from '../state/container-record.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
 import { newObjectId } from '../state/object-id.js';
+import { ownedBy } from '../state/owner-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
@@ -145,7 +146,7 @@ export class CreateContainer {
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        const labels = snapshotLabels(podUserNamespace(sandbox.config));
+        const labels = { ...snapshotLabels(podUserNamespace(sandbox.config)), ...ownedBy(id) };
         return this.unpacker.over(image, snapshotter, () => this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels }));
       });
       await steps.do('fill the volumes of the image', async () => {

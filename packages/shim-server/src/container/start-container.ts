@@ -10,6 +10,7 @@ import { toStatus } from '../grpc/status.js';
 import { discardTask } from '../runtime/already-gone.js';
 import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
+import { OwedWork } from '../runtime/owed-work.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { onNode, podUserNamespace, ROOT_USER } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
@@ -51,6 +52,7 @@ export class StartContainer {
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(Restoration) private readonly restoration: Restoration,
     @inject(OomKills) private readonly oomKills: OomKills,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -80,7 +82,7 @@ export class StartContainer {
     } catch (failure) {
       const error = await this.restoration.explain(container, failure);
       rollback.add('end the restore', () => this.restoration.end(container));
-      await rollback.run();
+      if (!(await rollback.run())) this.owed.owe(id, 'take back the start', () => this.locks.run(id, undefined, () => this.discard(id)));
       await this.recordStartError(container, error, steps);
       throw error;
     }
@@ -113,6 +115,13 @@ export class StartContainer {
     });
     // The process of a checkpoint has no pid before.
     return steps.do('start the task', () => tasks.start(id, undefined, this.restoration.limit(container)));
+  }
+
+  /** What a start that failed has left. One that is started again, or was removed, has seen to it itself. */
+  private async discard(id: string): Promise<void> {
+    if (this.containers.get(id)?.phase === 'running') return;
+    await discardTask(this.containerd.tasks, id);
+    await this.io.close(id);
   }
 
   private async recordStartError({ id, restored }: ContainerRecord, error: unknown, steps: StartSteps): Promise<void> {

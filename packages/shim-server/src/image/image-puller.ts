@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import type { AuthConfig } from '@criquet/cri-api';
-import { isAlreadyExists, leaseExpireLabel, type Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
+import { WorkLeases } from '../runtime/work-leases.js';
 import { Token } from '../tokens.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
@@ -33,9 +33,6 @@ export interface Pull {
 
 type PullSteps = Steps<StepOf<'PullImage'>>;
 
-/** A lease outlives a pull that nobody can end any more by this long. */
-const LEASE_HOURS = 24;
-
 /** Pulls images through containerd's Transfer service and names them as CRI runtimes do: by tag, by digest, by id. */
 @scoped(Lifecycle.ContainerScoped)
 export class ImagePuller {
@@ -50,6 +47,7 @@ export class ImagePuller {
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(ImageIndex) private readonly images: ImageIndex,
     @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
+    @inject(WorkLeases) private readonly leases: WorkLeases,
   ) {
     this.slots = new Slots(config.image.maxParallelPulls);
   }
@@ -63,15 +61,14 @@ export class ImagePuller {
     const name = formatReference(reference);
     const labels = { ...IMAGE_LABEL, ...(pinned || this.isPinned(name) ? PINNED_LABEL : {}) };
     const headers = await this.tokenHeaders(reference, auth);
-    const lease = `criquet-pull-${randomBytes(8).toString('hex')}`;
+    const lease = this.leases.name('pull');
     const log = this.log.child({ image: name });
     const steps = Steps.of('PullImage', this.failpoints, log);
     const undo = Rollback.of('PullImage', this.failpoints, log);
     try {
       await steps.do('lease what is pulled', async () => {
-        // One that cannot be deleted expires by itself; it says nothing of the pull.
-        undo.add('delete the lease', () => this.containerd.leases.delete(lease).catch(ignoreNotFound));
-        await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: leaseEnd() } });
+        undo.add('delete the lease', () => this.leases.end(lease));
+        await this.leases.begin(lease);
       });
       await steps.do('transfer the image', () => this.transfer(name, snapshotter, lease, labels, headers, auth, signal));
       return await this.finish(reference, name, snapshotter, labels, steps, signal);
@@ -192,9 +189,4 @@ export class ImagePuller {
     }
     return { authorization: `Bearer ${token}` };
   }
-}
-
-/** RFC 3339, as containerd reads it. */
-function leaseEnd(): string {
-  return new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
 }

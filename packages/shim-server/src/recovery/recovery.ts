@@ -1,5 +1,5 @@
 import { endLeftoverPlugins } from '@criquet/network-cni';
-import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
+import { isNotFound, isTaskGone, type CallOptions, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
@@ -12,8 +12,10 @@ import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
 import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
+import { OwedWork } from '../runtime/owed-work.js';
 import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
+import { orAbort } from '../state/keyed-mutex.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import type { RecordCodec } from '../state/record-codec.js';
@@ -24,8 +26,10 @@ import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
 
-/** How long one object may hold up the start. */
+/** How long containerd may take for what is asked about one object. */
 const OBJECT_TIMEOUT_MS = 5_000;
+/** How long one object may hold up the start, whatever hangs; its recovery goes on behind. */
+const START_LIMIT_MS = 6_000;
 
 /**
  * Rebuilds the index from containerd at start: every object alone, so that a broken or hanging one hurts no other. What was
@@ -49,6 +53,7 @@ export class Recovery {
     @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(Token.NodeRoots) private readonly roots: NodeRoots,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   async run(): Promise<void> {
@@ -91,7 +96,7 @@ export class Recovery {
 
   private async alone(ids: Record<string, string>, work: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await orAbort(work(), AbortSignal.timeout(START_LIMIT_MS));
     } catch (error) {
       this.log.error({ ...ids, err: toStatus(error).message }, 'not recovered; it is shown as it was and can be removed');
     }
@@ -154,7 +159,12 @@ export class Recovery {
       const created = this.containers.note(container.id, (record) => ({ ...record, phase: 'created' }));
       return this.recoverStart(created);
     }
-    await this.remover.discard(container.id, this.steps(container), AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    try {
+      await this.remover.discard(container.id, this.steps(container), AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    } catch (error) {
+      this.remover.owe(container.id);
+      throw error;
+    }
   }
 
   /** A start that the daemon did not survive: the container runs, or can be started again. */
@@ -184,8 +194,23 @@ export class Recovery {
 
   private async release(container: ContainerRecord): Promise<void> {
     const steps = this.steps(container);
+    if (container.exit?.reason === 'StartError') return this.takeBackStart(container.id, steps);
     await steps.do('delete the task', () => this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone));
     await steps.do('remove the FIFOs', () => this.io.close(container.id));
+  }
+
+  /** The undo of a start that failed may have failed too: what is left of it may still run. */
+  private async takeBackStart(id: string, steps: Steps<StepOf<'Recovery'>>): Promise<void> {
+    const takeBack = async (options: CallOptions) => {
+      await steps.do('delete the task', () => discardTask(this.containerd.tasks, id, options));
+      await steps.do('remove the FIFOs', () => this.io.close(id));
+    };
+    try {
+      await takeBack(withinLimit());
+    } catch (error) {
+      this.owed.owe(id, 'take back the start', (signal) => takeBack({ signal }));
+      throw error;
+    }
   }
 
   private steps({ id }: ContainerRecord): Steps<StepOf<'Recovery'>> {

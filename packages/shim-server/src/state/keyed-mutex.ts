@@ -34,6 +34,8 @@ function newDeferred(): { promise: Promise<void>; resolve: () => void } {
 /** `promise`, or the signal's reason as soon as it aborts. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
+  // Nobody may be left to hear of its failure.
+  promise.catch(() => undefined);
   signal.throwIfAborted();
   let onAbort!: () => void;
   const aborted = new Promise<never>((_, reject) => {

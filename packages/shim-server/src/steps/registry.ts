@@ -17,7 +17,7 @@ const EXEC = [
 ] as const;
 
 /** After every command, not only after one that failed. */
-const EXEC_UNDO = ['wait for the start', 'delete the exec process', 'close standard input', 'stop reading', 'remove the FIFOs'] as const;
+const EXEC_UNDO = ['wait for the start', 'delete the exec process', 'close standard input', 'stop reading', 'remove the FIFOs', 'remove the directory of the FIFOs'] as const;
 
 const CAPTURE = [
   'record the checkpoint',

@@ -155,7 +155,7 @@ export class Shim {
     return startShimServer({
       config,
       logger: pino({ level: 'trace' }, { write }),
-      replacements: { netns, pluginRunner: plugins, failpoints, criuProbe: usableCriu, ...this.node },
+      replacements: { netns, pluginRunner: plugins, failpoints, criuProbe: usableCriu, nodeRoots: { proc: '/proc', sys: join(this.dir, 'sys') }, ...this.node },
     });
   }
 
@@ -200,6 +200,7 @@ export class Shim {
     this.containerd.stop();
     await this.containerd.listen();
     await rm(join(this.config.stateDir, 'lock'));
+    await rm(join(this.config.rootDir, 'lock'));
     await rm(`${this.config.containerd.address.replace('unix://', '')}.criquet-${NAMESPACE}.lock`);
     this.cri.close();
     this.failpoints = new TestFailpoints();
