@@ -1,7 +1,9 @@
 import { needOf } from '@criquet/shim-server/testing';
 import t from 'tap';
+import { audit, named } from '../harness/audit.js';
 import { readEnvironment } from '../harness/environment.js';
-import { onEachEngine } from '../harness/on-each-engine.js';
+import type { TestNode } from '../harness/node.js';
+import { onEachEngine, type Test } from '../harness/on-each-engine.js';
 import { BUSYBOX, CALL, TestPod } from '../harness/pods.js';
 import { removeEverything, runBatch } from './batch.js';
 import { Coverage, unprovided } from './coverage.js';
@@ -11,6 +13,12 @@ import { LASTING, onNodeNetwork, VOLUMES_IMAGE, volumesContainer } from './scena
 import { NATIVE_HANDLER } from './scenarios/images.js';
 
 // R8: SIGKILL at every step of every changing call, and of what criquet does by itself. The steps are those of its own registry.
+
+/** What is left, as criquet itself sees it. */
+async function expectAudited(t: Test, node: TestNode): Promise<void> {
+  const found = await audit(node);
+  t.strictSame([found.code, named(found, 'orphan'), found.problems], [0, [], []], 'the audit agrees');
+}
 
 const form = readForm();
 const hasCriu = readEnvironment().criuDirectory !== undefined;
@@ -35,6 +43,7 @@ await onEachEngine(
       await t.test(`${scenario.name}: ${points.length} deaths, then ${aftermath}`, async (t) => {
         try {
           await runBatch(t, node, clean, batch);
+          if (form.whole) await expectAudited(t, node);
           coverage.add(points);
         } finally {
           if (!t.passing()) await node.startAfresh();
@@ -42,6 +51,7 @@ await onEachEngine(
       });
     }
 
+    await t.test('criquet audit says the same', (t) => expectAudited(t, node));
     t.comment(`${scenarios.length} kinds of calls; ${coverage.summary()}`);
     if (form.only !== '') return;
     await t.test('no step of the registry is without a death', (t) => {
