@@ -8,8 +8,8 @@ export interface Form {
   readonly whole: boolean;
   /** Which moment comes first where they take turns. */
   readonly turn: number;
-  /** Only places and scenarios whose names contain this. */
-  readonly only: string;
+  /** Only places and scenarios whose names contain one of these; empty: all. */
+  readonly only: readonly string[];
   /** Calls that die together, at most; 1: each alone. */
   readonly atOnce: number;
 }
@@ -17,14 +17,14 @@ export interface Form {
 const AT_ONCE = 10;
 
 /**
- * `CRIQUET_FAULTS=whole` runs everything. To look for a cause: `CRIQUET_FAULTS_ONLY=TEXT` and `CRIQUET_FAULTS_AT_ONCE=1`; `CRIQUET_FAULTS_TURN`
+ * `CRIQUET_FAULTS=whole` runs everything. To look for a cause: `CRIQUET_FAULTS_ONLY=TEXT,TEXT` and `CRIQUET_FAULTS_AT_ONCE=1`; `CRIQUET_FAULTS_TURN`
  * repeats the turn that a run printed.
  */
 export function readForm(env: NodeJS.ProcessEnv = process.env): Form {
   return {
     whole: env.CRIQUET_FAULTS === 'whole',
     turn: Number(env.CRIQUET_FAULTS_TURN ?? Math.floor(Date.now() / 1000)) % 4,
-    only: env.CRIQUET_FAULTS_ONLY ?? '',
+    only: (env.CRIQUET_FAULTS_ONLY ?? '').split(',').filter((text) => text !== ''),
     atOnce: Number(env.CRIQUET_FAULTS_AT_ONCE ?? AT_ONCE),
   };
 }
@@ -34,7 +34,7 @@ const AFTERMATHS: readonly Aftermath[] = ['remove', 'call again'];
 /** What dies together, scenario by scenario. */
 export function planBatches(scenarios: readonly Scenario[], form: Form): Batch[] {
   return scenarios
-    .filter((scenario) => form.whole || form.only !== '' || scenario.slow !== true)
+    .filter((scenario) => form.whole || form.only.length > 0 || scenario.slow !== true)
     .flatMap((scenario, index) => {
       const chunks = chunked(pointsOf(scenario, form), Math.min(form.atOnce, scenario.atOnce ?? AT_ONCE));
       return chunks.flatMap((points, chunk) => aftermathsOf(form, index + chunk).map((aftermath) => ({ scenario, points, aftermath })));
@@ -42,7 +42,8 @@ export function planBatches(scenarios: readonly Scenario[], form: Form): Batch[]
 }
 
 function pointsOf(scenario: Scenario, { whole, turn, only }: Form): KillPoint[] {
-  const wanted = scenario.name.includes(only) ? scenario.places : scenario.places.filter((place) => place.includes(only));
+  const named = (text: string) => only.length === 0 || only.some((part) => text.includes(part));
+  const wanted = named(scenario.name) ? scenario.places : scenario.places.filter(named);
   return wanted.flatMap((place, index) => {
     const moments = whole ? MOMENTS : MOMENTS.filter((_, moment) => moment === (index + turn) % MOMENTS.length);
     return moments.map((moment) => ({ place, moment }));
