@@ -25,6 +25,7 @@ export interface Batch {
 }
 
 const STANDSTILL_MS = 20_000;
+const STOP = { timeoutMs: patience(15_000) };
 const CLEAN_MS = 15_000;
 let witnesses = 0;
 
@@ -87,13 +88,18 @@ function ignoreNotFound(error: unknown): void {
   if (!(error instanceof CriCallError) || error.code !== status.NOT_FOUND) throw error;
 }
 
-/** As the kubelet ends pods: each container is stopped, the pod is, then all are removed. */
+/** The shim hangs: with its pod it goes. */
+function ignoreLateness(error: unknown): void {
+  if (!(error instanceof CriCallError) || error.code !== status.DEADLINE_EXCEEDED) throw error;
+}
+
+/** As the kubelet ends pods: each container is stopped, then, whatever came of that, the pod is, then all are removed. */
 export async function removeEverything({ cri: { runtime } }: TestNode): Promise<void> {
   const [{ items }, { containers }] = await Promise.all([runtime.listPodSandbox({}, CALL), runtime.listContainers({}, CALL)]);
   await Promise.all(
     containers
       .filter(({ state }) => state === ContainerState.CONTAINER_RUNNING)
-      .map(({ id }) => runtime.stopContainer({ containerId: id, timeout: 0n }, CALL)),
+      .map(({ id }) => runtime.stopContainer({ containerId: id, timeout: 0n }, STOP).catch(ignoreLateness)),
   );
   await Promise.all(items.map(({ id }) => runtime.stopPodSandbox({ podSandboxId: id }, CALL)));
   await Promise.all(containers.map(({ id }) => runtime.removeContainer({ containerId: id }, CALL)));

@@ -175,6 +175,9 @@ async function readAddresses(directory: string): Promise<string[]> {
   return names.filter((name) => name !== 'lock' && !name.startsWith('last_reserved_ip')).sort();
 }
 
+/** What a daemon makes beside its start, once, and keeps. */
+const MADE_ONCE = /\/(containerd-uuid|cleaning\.lock)$/;
+
 /** Everything below the directories but their own first level, which a runtime lays out once. */
 async function readFiles(directories: readonly string[]): Promise<string[]> {
   const found: string[] = [];
@@ -186,7 +189,7 @@ async function readFiles(directories: readonly string[]): Promise<string[]> {
     }
   };
   for (const directory of directories) await descend(directory, true);
-  return found.sort();
+  return found.filter((path) => !MADE_ONCE.test(path)).sort();
 }
 
 type ContainerdKind = 'containers' | 'tasks' | 'snapshots' | 'leases' | 'ingests';

@@ -8,7 +8,7 @@ import { CALL, TestContainer, TestPod } from '../../harness/pods.js';
 import { placesOf } from '../places.js';
 import type { DoomedCall, Scenario } from '../scenario.js';
 import { dieAt, startOf } from './dying-daemon.js';
-import { LASTING, onNodeNetwork } from './configs.js';
+import { LASTING } from './configs.js';
 
 let names = 0;
 
@@ -71,7 +71,7 @@ async function removeWhole(path: string): Promise<void> {
 
 async function restores(node: TestNode, count: number): Promise<DoomedCall[]> {
   const { container: image } = await archives(node);
-  const pod = await TestPod.run(node, onNodeNetwork(node));
+  const pod = await TestPod.run(node);
   return Array.from({ length: count }, (_, index) => {
     const call = () => createOf(pod, image, `restored-${index}`);
     return { call, again: call };

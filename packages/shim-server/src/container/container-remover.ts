@@ -5,6 +5,7 @@ import { CaptureWork } from '../checkpoint/capture-work.js';
 import { Restoration } from '../checkpoint/restoration.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { DiscardContainerStep, EndStep } from '../steps/registry.js';
@@ -31,6 +32,7 @@ export class ContainerRemover {
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(Restoration) private readonly restoration: Restoration,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
     @inject(OwedWork) private readonly owed: OwedWork,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(Token.Logger) private readonly log: Logger,
@@ -68,6 +70,7 @@ export class ContainerRemover {
     await steps.do('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
     await steps.do('delete the task', () => discardTask(this.containerd.tasks, containerId));
+    await steps.do('remove the cgroup', () => this.cgroups.remove(container));
     await steps.do('remove the FIFOs', () => this.io.close(containerId));
     await steps.do('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
     await steps.do('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));

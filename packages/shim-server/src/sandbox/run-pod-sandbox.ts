@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { needsLevel, type NodeFacts } from '../spec/index.js';
 import { configDigest } from '../state/config-digest.js';
@@ -48,6 +49,7 @@ export class RunPodSandbox {
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
     @inject(SandboxWatch) private readonly watch: SandboxWatch,
     @inject(SelinuxLevels) private readonly levels: SelinuxLevels,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
@@ -163,6 +165,7 @@ export class RunPodSandbox {
     const pid = await steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
+        await this.cgroups.remove(plan.record);
         await this.rootfs.remove(plan.record);
       });
       return this.pauseTask.create(id, await plan.rootfs(), plan.handler);

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
@@ -28,6 +29,7 @@ export class SandboxTeardown {
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -61,8 +63,9 @@ export class SandboxTeardown {
   /** What a stopped sandbox still has: files, snapshot, record. Never while somebody else stops it. */
   discard(sandboxId: string, steps: Steps<DiscardSandboxStep>, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
-      await steps.do('remove the pod files', () => this.files.remove(sandboxId));
       const sandbox = this.sandboxes.get(sandboxId);
+      if (sandbox !== undefined) await steps.do('remove the cgroup of the pause process', () => this.cgroups.remove(sandbox));
+      await steps.do('remove the pod files', () => this.files.remove(sandboxId));
       if (sandbox !== undefined) await steps.do('remove the snapshot of the pause process', () => this.rootfs.remove(sandbox));
       await steps.do('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });

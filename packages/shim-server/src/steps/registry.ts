@@ -34,6 +34,7 @@ const CAPTURE = [
 const DISCARD_CONTAINER = [
   'end the restore',
   'delete the task',
+  'remove the cgroup',
   'remove the FIFOs',
   'remove the snapshot',
   'remove the image volumes',
@@ -50,7 +51,12 @@ const STOP_SANDBOX = [
   'record that it has stopped',
 ] as const;
 
-const DISCARD_SANDBOX = ['remove the pod files', 'remove the snapshot of the pause process', 'remove the sandbox record'] as const;
+const DISCARD_SANDBOX = [
+  'remove the cgroup of the pause process',
+  'remove the pod files',
+  'remove the snapshot of the pause process',
+  'remove the sandbox record',
+] as const;
 
 export const CALL_STEPS = {
   RunPodSandbox: {

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'tap';
 import { CALL_STEPS, type Place } from '../../src/steps/registry.js';
 import { CALL_SCENARIOS, endEverything, expectStarted, lost, stepsOf } from './call-scenarios.js';
@@ -58,4 +61,24 @@ test('N1 a CNI plugin that outlives its daemon is ended before the DEL that take
   await shim.killAndRestart();
   t.same(await ended, [null, 'SIGKILL']);
   t.equal(other.exitCode ?? other.signalCode, null, 'what runs for a container of somebody else goes on');
+});
+
+test('R8 cgroups that a killed OCI runtime has left go with their container and their pod, and no others', async (t) => {
+  const sys = await mkdtemp(join(tmpdir(), 'criquet-sys-'));
+  t.teardown(() => rm(sys, { recursive: true }));
+  const shim = await Shim.start({ node: { nodeFacts: { cgroup: 'v1' }, nodeRoots: { proc: '/proc', sys } } });
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod({ linux: { cgroupParent: '/parent' } });
+  const containerId = await shim.createContainer(pod);
+  const left = (controller: string, id: string) => join(sys, 'fs/cgroup', controller, 'parent', id);
+  for (const controller of ['memory', 'pids']) {
+    for (const id of [pod, containerId, 'other']) await mkdir(join(left(controller, id), 'below'), { recursive: true });
+  }
+  const there = async () => (await readdir(join(sys, 'fs/cgroup/memory/parent'))).sort();
+  await shim.cri.runtime.removeContainer({ containerId });
+  t.same(await there(), [pod, 'other'].sort());
+  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.same(await there(), ['other']);
+  t.same(await readdir(join(sys, 'fs/cgroup/pids/parent')), ['other']);
+  t.same(await shim.leftovers(), []);
 });
