@@ -7,7 +7,7 @@ import { CALL, TestPod, type TestContainer } from '../harness/pods.js';
 import type { Random } from './random.js';
 import { onNodeNetwork } from './scenarios/configs.js';
 
-const AGAIN_MS = 50;
+const AGAIN_MS = 100;
 /** Longest time in which a repeated call must work once. */
 const WORKS_MS = 120_000;
 /** By its trap, by SIGKILL, and by SIGTERM before the shell has come to its trap. */

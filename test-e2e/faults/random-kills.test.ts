@@ -29,7 +29,7 @@ await onEachEngine(
     loaded.catch(() => undefined);
     const began = Date.now();
     for (let kill = 0; kill < KILLS; kill++) {
-      await pause(patience(random.between(50, 1_200)));
+      await pause(patience(random.between(50, 2_500)));
       await criquetOf(node).kill();
       node.reconnect();
       await pause(random.between(0, 200));
