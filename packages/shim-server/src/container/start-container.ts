@@ -66,10 +66,12 @@ export class StartContainer {
   };
 
   private async start(id: string, log: Logger): Promise<void> {
-    const container = this.containers.require(id);
+    let container = this.containers.require(id);
     if (container.phase !== 'created') {
       throw failedPrecondition(`container ${id} is ${container.phase}; only a created one can be started`);
     }
+    // Recovery could not finish; a task that is left is replaced.
+    if (container.discarding === true) container = await this.containers.update(id, ({ discarding: _, ...record }) => record);
     const sandbox = this.sandboxes.require(container.sandboxId);
     if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
     const steps = Steps.of('StartContainer', this.failpoints, log);

@@ -169,10 +169,15 @@ export class Recovery {
 
   /** A start that the daemon did not survive: the container runs, or can be started again. */
   private async recoverStart(container: ContainerRecord): Promise<void> {
-    const task = await this.task(container.id);
-    if (task === undefined) return;
-    if (task.status !== 'created') return this.resume(container);
-    await this.steps(container).do('delete the task', () => discardTask(this.containerd.tasks, container.id, withinLimit()));
+    const { id } = container;
+    const task = await this.task(id);
+    if (task !== undefined && task.status !== 'created' && container.discarding !== true) return this.resume(container);
+    if (task !== undefined) {
+      // It is killed before it is deleted: a daemon that dies between the two must not be taken for one that dies while the container ran.
+      await this.containers.update(id, (record) => ({ ...record, discarding: true }));
+      await this.steps(container).do('delete the task', () => discardTask(this.containerd.tasks, id, withinLimit()));
+    }
+    if (this.containers.get(id)?.discarding === true) await this.containers.update(id, ({ discarding: _, ...record }) => record);
   }
 
   /** What ended meanwhile is noticed by the watch at once. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { status } from '@grpc/grpc-js';
 import { test } from 'tap';
 import { CALL_STEPS, type Place } from '../../src/steps/registry.js';
 import { CALL_SCENARIOS, endEverything, expectStarted, lost, stepsOf } from './call-scenarios.js';
@@ -61,6 +62,22 @@ test('N1 a CNI plugin that outlives its daemon is ended before the DEL that take
   await shim.killAndRestart();
   t.same(await ended, [null, 'SIGKILL']);
   t.equal(other.exitCode ?? other.signalCode, null, 'what runs for a container of somebody else goes on');
+});
+
+test('R8 killed twice: a container whose task was created and not started is created still, and can be started', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await shim.createContainer(await shim.runPod());
+  await shim.failpoints.holdUntilReached('StartContainer/create the task', () => lost(shim.cri.runtime.startContainer({ containerId })), 'after');
+  // The next daemon kills the task and cannot delete it any more.
+  shim.containerd.control.fail('tasks.delete', { code: status.UNAVAILABLE, times: 1 });
+  await shim.killAndRestart();
+  t.equal(shim.containerd.process(NAMESPACE, containerId).exitStatus, 137);
+  await shim.killAndRestart();
+  t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 0 });
+  await shim.cri.runtime.startContainer({ containerId });
+  t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 1 });
+  t.same(await endEverything(shim), []);
 });
 
 test('R8 cgroups that a killed OCI runtime has left go with their container and their pod, and no others', async (t) => {
