@@ -7,6 +7,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CreateContainer } from '../container/create-container.js';
 import { alreadyExists, failedPrecondition, invalidArgument, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { PodRemoval } from '../sandbox/pod-removal.js';
 import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
@@ -98,7 +99,8 @@ export class RestorePod {
         signal.throwIfAborted();
         // containerd may have it although the answer got lost: it must not be taken for whole while it is being removed.
         rollback.add('record that it is half restored', async () => {
-          await this.sandboxes.update(id, (record) => ({ ...record, restoring: true }));
+          if (this.sandboxes.get(id) === undefined) return;
+          await this.sandboxes.update(id, (record) => ({ ...record, restoring: true })).catch(ignoreNotFound);
         });
         await this.sandboxes.update(id, ({ restoring: _, ...record }) => record);
       });

@@ -9,7 +9,7 @@ import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
-import { removeSnapshot } from '../runtime/already-gone.js';
+import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { podUserNamespace, userRequest } from '../spec/index.js';
@@ -169,7 +169,9 @@ export class CreateContainer {
         await steps.do('write the spec', async () => {
           // containerd may have it although the answer got lost: it must not be taken for created while it is being undone.
           rollback.add('record that it is not whole', async () => {
-            await this.containers.update(id, ({ user: _, ...half }) => ({ ...half, phase: 'creating' }));
+            // Without a record, which a removal of the pod meanwhile took away, there is nothing to be taken for anything.
+            if (this.containers.get(id) === undefined) return;
+            await this.containers.update(id, ({ user: _, ...half }) => ({ ...half, phase: 'creating' })).catch(ignoreNotFound);
           });
           await this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser));
         });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { needsLevel, type NodeFacts } from '../spec/index.js';
@@ -144,7 +145,8 @@ export class RunPodSandbox {
       await steps.do('record that it is ready', async () => {
         // containerd may have it although the answer got lost: it must not be taken for ready while it is being undone.
         rollback.add('record that it has failed', async () => {
-          await this.sandboxes.update(id, (record) => ({ ...record, phase: 'failed' }));
+          if (this.sandboxes.get(id) === undefined) return;
+          await this.sandboxes.update(id, (record) => ({ ...record, phase: 'failed' })).catch(ignoreNotFound);
         });
         await this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid }));
       });
