@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri } from '@criquet/cri-api';
 import { patience } from './environment.js';
 import { Daemon, type DaemonExit } from './daemon.js';
@@ -8,6 +9,10 @@ import type { Place } from './place.js';
 export interface CriquetOptions {
   /** The `criquet` command. */
   readonly program: string;
+  /** Arguments before its own, where the program is an interpreter. */
+  readonly programArguments?: readonly string[];
+  /** Added to this process's environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Where its socket, state, files, configuration, log and pid file go. */
   readonly directory: string;
   readonly containerdSocket: string;
@@ -18,6 +23,8 @@ export interface CriquetOptions {
   readonly place?: Place;
   /** Default: debug. */
   readonly logLevel?: string;
+  /** `sandbox_image`. Default: the built-in pause process. */
+  readonly sandboxImage?: string;
   /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
   readonly extraConfig?: string;
 }
@@ -74,8 +81,9 @@ export class Criquet {
     return Daemon.start({
       name,
       program: this.options.program,
-      args: ['serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
+      args: [...(this.options.programArguments ?? []), 'serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
+      ...(this.options.env === undefined ? {} : { env: this.options.env }),
       ...(this.options.place === undefined ? {} : { place: this.options.place }),
       ready,
       readyTimeoutMs: 60_000,
@@ -87,16 +95,32 @@ export class Criquet {
     return this.daemon?.stop(signal);
   }
 
-  private get configFile(): string {
+  /** SIGKILL, also while it starts. */
+  async kill(): Promise<void> {
+    const pid = Number(await readFile(join(this.options.directory, 'criquet.pid'), 'utf8'));
+    try {
+      process.kill(pid, 'SIGKILL');
+      // Until it has ended it holds its locks.
+      for (;;) {
+        process.kill(pid, 0);
+        await pause(5);
+      }
+    } catch {
+      // It has ended.
+    }
+  }
+
+  get configFile(): string {
     return join(this.options.directory, 'criquet', 'config.toml');
   }
 
   private config(): string {
-    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, extraConfig } = this.options;
+    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, sandboxImage = '', extraConfig } = this.options;
     const text = JSON.stringify;
     return `listen = ${text(this.endpoint)}
 state_dir = ${text(this.stateDir)}
 root_dir = ${text(this.rootDir)}
+sandbox_image = ${text(sandboxImage)}
 
 [containerd]
 address = ${text(`unix://${containerdSocket}`)}

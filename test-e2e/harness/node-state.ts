@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { here, type Place } from './place.js';
 import { tryRun } from './run.js';
@@ -23,7 +23,9 @@ export const KINDS = [
   'tasks',
   'snapshots',
   'leases',
+  'ingests',
   'shim sockets',
+  'descriptors',
 ] as const;
 
 export type Kind = (typeof KINDS)[number];
@@ -43,6 +45,10 @@ export interface NodeStateScope {
   readonly cgroupParent: string;
   /** Pids of the node's own daemons, which are not compared: a test may start them again. */
   readonly daemons: readonly number[];
+  /** Pid of the runtime under test, whose open files are compared. */
+  readonly runtimePid?: number;
+  /** The snapshotters that are used. Default: overlayfs. */
+  readonly snapshotters?: readonly string[];
   /** `ctr` of the node's containerd; undefined while containerd is down. */
   readonly ctr?: (...args: string[]) => Promise<string>;
 }
@@ -50,7 +56,7 @@ export interface NodeStateScope {
 /** Takes a snapshot. */
 export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
   const place = scope.place ?? here;
-  const [processes, mounts, netns, links, cgroups, iptables, nftables, addresses, files, containerd, sockets] = await Promise.all([
+  const [processes, mounts, netns, links, cgroups, iptables, nftables, addresses, files, containerd, sockets, descriptors] = await Promise.all([
     readProcesses(place, scope.directory, scope.daemons),
     readMounts(place, (line) => line.includes(scope.directory)),
     readMounts(place, (line) => line.includes(' - nsfs ') && line.includes(scope.directory)),
@@ -60,8 +66,9 @@ export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
     readNftables(place, scope.networkNames),
     readAddresses(scope.reservations),
     readFiles(scope.fileDirectories),
-    readContainerd(scope.ctr),
+    readContainerd(scope.ctr, scope.snapshotters ?? ['overlayfs']),
     readShimSockets(place, scope.directory),
+    readDescriptors(scope.runtimePid, scope.directory),
   ]);
   return {
     processes,
@@ -75,6 +82,7 @@ export async function readNodeState(scope: NodeStateScope): Promise<NodeState> {
     files,
     ...containerd,
     'shim sockets': sockets,
+    descriptors,
   };
 }
 
@@ -84,6 +92,8 @@ export function compareNodeStates(before: NodeState, after: NodeState): string[]
   for (const kind of KINDS) {
     const [was, is] = [before[kind], after[kind]].map((entries) => new Map(entries.map((entry) => [identity(kind, entry), entry])));
     for (const [key, entry] of is ?? []) if (was?.has(key) !== true) differences.push(`${kind}: + ${entry}`);
+    // What the runtime reads or locks for a moment may be open at one look and not at the other.
+    if (kind === 'descriptors') continue;
     for (const [key, entry] of was ?? []) if (is?.has(key) !== true) differences.push(`${kind}: - ${entry}`);
   }
   return differences;
@@ -165,6 +175,9 @@ async function readAddresses(directory: string): Promise<string[]> {
   return names.filter((name) => name !== 'lock' && !name.startsWith('last_reserved_ip')).sort();
 }
 
+/** What a daemon makes beside its start, once, and keeps. */
+const MADE_ONCE = /\/(containerd-uuid|cleaning\.lock)$/;
+
 /** Everything below the directories but their own first level, which a runtime lays out once. */
 async function readFiles(directories: readonly string[]): Promise<string[]> {
   const found: string[] = [];
@@ -176,25 +189,33 @@ async function readFiles(directories: readonly string[]): Promise<string[]> {
     }
   };
   for (const directory of directories) await descend(directory, true);
-  return found.sort();
+  return found.filter((path) => !MADE_ONCE.test(path)).sort();
 }
 
-type ContainerdKind = 'containers' | 'tasks' | 'snapshots' | 'leases';
+type ContainerdKind = 'containers' | 'tasks' | 'snapshots' | 'leases' | 'ingests';
 
-async function readContainerd(ctr: NodeStateScope['ctr']): Promise<Record<ContainerdKind, string[]>> {
-  const state: Record<ContainerdKind, string[]> = { containers: [], tasks: [], snapshots: [], leases: [] };
+async function readContainerd(ctr: NodeStateScope['ctr'], snapshotters: readonly string[]): Promise<Record<ContainerdKind, string[]>> {
+  const state: Record<ContainerdKind, string[]> = { containers: [], tasks: [], snapshots: [], leases: [], ingests: [] };
   if (ctr === undefined) return state;
   const words = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '');
   const namespaces = words(await ctr('namespaces', 'ls', '--quiet'));
   for (const namespace of namespaces) {
     const list = (...args: string[]) => ctr('--namespace', namespace, ...args).then(words);
     const named = (entries: string[]) => entries.map((entry) => `${namespace}/${entry}`);
-    state.containers.push(...named(await list('containers', 'ls', '--quiet')));
-    state.tasks.push(...named(await list('tasks', 'ls', '--quiet')));
-    state.leases.push(...named(await list('leases', 'ls', '--quiet')));
-    const snapshots = (await list('snapshots', 'ls')).slice(1).map((line) => line.trim().split(/\s+/));
+    const table = (...args: string[]) => list(...args).then((lines) => lines.slice(1).map((line) => line.trim().split(/\s+/)));
+    const [containers, tasks, leases, ingests, ...snapshots] = await Promise.all([
+      list('containers', 'ls', '--quiet'),
+      list('tasks', 'ls', '--quiet'),
+      list('leases', 'ls', '--quiet'),
+      table('content', 'active'),
+      ...snapshotters.map((snapshotter) => table('snapshots', '--snapshotter', snapshotter, 'ls')),
+    ]);
+    state.containers.push(...named(containers));
+    state.tasks.push(...named(tasks));
+    state.leases.push(...named(leases));
+    state.ingests.push(...named(ingests.map(([ref = '']) => ref)));
     // Committed snapshots are images' layers and stay; the others belong to containers.
-    state.snapshots.push(...named(snapshots.filter((row) => row.at(-1) !== 'Committed').map((row) => row[0] ?? '')));
+    state.snapshots.push(...named(snapshots.flat().filter((row) => row.at(-1) !== 'Committed').map((row) => row[0] ?? '')));
   }
   return state;
 }
@@ -204,4 +225,12 @@ async function readShimSockets(place: Place, directory: string): Promise<string[
   const held = await readFile(`/proc/${place.pid}/net/unix`, 'utf8');
   const paths = held.split('\n').flatMap((line) => /\s(\/\S+)$/.exec(line)?.[1] ?? []);
   return [...new Set(paths.filter((path) => path.startsWith(directory) && path.includes('/s/')))].sort();
+}
+
+/** Files of the node that a process has open, whatever their numbers. */
+async function readDescriptors(pid: number | undefined, directory: string): Promise<string[]> {
+  if (pid === undefined) return [];
+  const descriptors = await readdir(`/proc/${pid}/fd`).catch((): string[] => []);
+  const targets = await Promise.all(descriptors.map((descriptor) => readlink(`/proc/${pid}/fd/${descriptor}`).catch(() => '')));
+  return [...new Set(targets.filter((target) => target.startsWith(directory)))].sort();
 }

@@ -3,9 +3,10 @@ import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
+import { FailpointFiles } from '../faults/failpoint-file.js';
 import { cgroupDriver, cgroupParentOf, type CgroupDriver } from './cgroup-driver.js';
 import { Containerd } from './containerd.js';
-import { Criquet } from './criquet.js';
+import { Criquet, type CriquetOptions } from './criquet.js';
 import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
 import { eventually } from './eventually.js';
 import { compareNodeStates, readNodeState, type NodeState, type NodeStateScope } from './node-state.js';
@@ -27,6 +28,12 @@ export interface NodeOptions {
   readonly handlers?: readonly string[];
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
+  /** criquet's `sandbox_image`. Default: its built-in pause process. */
+  readonly sandboxImage?: string;
+  /** The snapshotters whose snapshots are compared. Default: overlayfs. */
+  readonly snapshotters?: readonly string[];
+  /** Whether criquet is started with failpoints, which {@link TestNode.failpoints} arms. */
+  readonly withFailpoints?: boolean;
   readonly environment?: Environment;
   /** Where its daemons run. Default: the namespaces of this process. */
   readonly place?: Place;
@@ -92,16 +99,27 @@ export class TestNode {
     });
     if (options.runtime === 'criquet') {
       this.startedCriquet = await Criquet.start({
-        program: environment.criquetProgram,
+        ...(options.withFailpoints === true ? this.criquetWithFailpoints() : { program: environment.criquetProgram }),
         directory,
         place,
         containerdSocket: this.containerd.paths.socket,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
+        ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
         extraConfig: `${options.extraConfig ?? ''}${handlerTables(options.handlers)}`,
         ...places,
       });
     }
     await eventually(() => this.expectReady(), 60_000);
+  }
+
+  /** As `scripts/criquet` starts it. */
+  private criquetWithFailpoints(): Pick<CriquetOptions, 'program' | 'programArguments' | 'env'> {
+    const program = join(this.environment.checkout, 'test-e2e/dist/faults/serve-with-failpoints.js');
+    return {
+      program: process.execPath,
+      programArguments: ['--max-semi-space-size=2', '--optimize-for-size', program],
+      env: { UV_THREADPOOL_SIZE: '8', CRIQUET_FAILPOINTS: this.directory },
+    };
   }
 
   private startOwnRegistry(): Promise<Registry> {
@@ -130,6 +148,11 @@ export class TestNode {
     return this.options.place === undefined ? cgroupDriver : 'cgroupfs';
   }
 
+  /** What a criquet `withFailpoints` obeys. */
+  get failpoints(): FailpointFiles {
+    return new FailpointFiles(this.directory);
+  }
+
   /** Undefined where containerd's own plugin serves. */
   get criquet(): Criquet | undefined {
     return this.startedCriquet;
@@ -149,6 +172,12 @@ export class TestNode {
   get cri(): CriConnection {
     this.connection ??= connectCri({ endpoint: this.endpoint });
     return this.connection;
+  }
+
+  /** A new connection: an old one tries again only after a pause when its daemon was killed. */
+  reconnect(): void {
+    this.connection?.close();
+    this.connection = undefined;
   }
 
   /** Pid of the process that serves CRI. */
@@ -179,6 +208,15 @@ export class TestNode {
       if (differences.length === 0 || Date.now() > end) return differences;
       await pause(200);
     }
+  }
+
+  /** After a failure: criquet runs again with nothing armed, and without pods, as far as that can be had. */
+  async startAfresh(): Promise<void> {
+    this.failpoints.writeArmed([]);
+    await this.criquet?.kill();
+    this.reconnect();
+    await this.criquet?.start();
+    await this.removePods().catch(() => undefined);
   }
 
   /** Removes every pod over CRI. */
@@ -245,6 +283,8 @@ export class TestNode {
       networkNames: [this.network.name, this.network.bridge, this.network.subnet.replace(/0\/24$/, '')],
       reservations: this.network.reservations,
       cgroupParent: this.cgroupParent,
+      ...(criquet?.pid === undefined ? {} : { runtimePid: criquet.pid }),
+      ...(this.options.snapshotters === undefined ? {} : { snapshotters: this.options.snapshotters }),
       daemons: [criquet?.pid, containerd?.pid, this.startedRegistry?.daemon.pid, ...this.daemonsBeside.map((pid) => pid())].filter((pid) => pid !== undefined),
     };
   }

@@ -1,6 +1,6 @@
 import type { CriConnection, CriConnectOptions } from '@criquet/cri-api';
 import type { Mounter } from '@criquet/pod-sync';
-import type { startShimServer } from '@criquet/shim-server';
+import type { auditNode, startShimServer } from '@criquet/shim-server';
 import type { Writable } from 'node:stream';
 
 /** Everything that a command touches outside itself, so that tests can stand in for it. */
@@ -15,6 +15,8 @@ export interface CommandContext {
   readonly readStdin: () => Promise<string>;
   /** Starts the daemon; default: the shim server's. */
   readonly startServer?: typeof startShimServer;
+  /** Looks at what is on the node; default: the shim server's. */
+  readonly auditNode?: typeof auditNode;
   /** Makes mounts; default: the machine's. */
   readonly mounter?: Mounter;
 }

@@ -14,6 +14,8 @@ export const ExitCode = {
   timedOut: 4,
   /** The pod ran and failed: a container ended with an error and is not to be restarted. */
   podFailed: 5,
+  /** `audit` found something that has no owner, and it is still there. */
+  orphans: 6,
   /** Ended by Ctrl-C or SIGTERM, as shells count it. */
   interrupted: 130,
 } as const;

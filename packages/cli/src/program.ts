@@ -1,5 +1,6 @@
 import { CriCallError } from '@criquet/cri-api';
 import { Command, CommanderError } from 'commander';
+import { addAuditCommand } from './audit/audit-command.js';
 import { write, type CommandContext } from './command-context.js';
 import { addConfigCommand } from './config/config-command.js';
 import { exitCodeOf, ExitCode } from './exit-code.js';
@@ -10,7 +11,7 @@ import { addVersionCommand } from './version-command.js';
 
 const EXIT_CODES = `
 Exit codes: 0 done, 1 a call failed, 2 wrong usage, configuration or manifest, 3 no such pod or container,
-4 time ran out, 5 the pod failed, 130 interrupted. \`pod exec\` exits with its command's code, with 127 when there is no such
+4 time ran out, 5 the pod failed, 6 audit found what has no owner, 130 interrupted. \`pod exec\` exits with its command's code, with 127 when there is no such
 command and with 126 when it cannot be run.`;
 
 /** Builds the command. */
@@ -28,6 +29,7 @@ export function createProgram(context: CommandContext): Command {
   addServeCommand(program, context);
   addPodCommand(program, context);
   addConfigCommand(program, context);
+  addAuditCommand(program, context);
   addVersionCommand(program, context);
   return program;
 }

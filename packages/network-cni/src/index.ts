@@ -33,6 +33,7 @@ export {
 export { ProcessPluginRunner } from './plugin/process-plugin-runner.js';
 export type { PluginProcessLimits } from './plugin/plugin-process.js';
 export { pickPluginEnvironment } from './plugin/plugin-environment.js';
+export { endLeftoverPlugins, type LeftoverPluginsOptions } from './plugin/leftover-plugins.js';
 
 // Network namespaces
 export {

@@ -45,14 +45,16 @@ export interface Foundation {
   readonly logger: Logger;
   readonly containerd: Containerd;
   readonly report: ContainerdReport;
+  /** This daemon's own, new with every start. */
+  readonly instance: string;
   readonly replacements?: Replacements;
 }
 
 /** The one place where objects are wired together. */
-export async function composeRoot({ config, logger, containerd, report, replacements = {} }: Foundation): Promise<DependencyContainer> {
+export async function composeRoot({ config, logger, containerd, report, instance, replacements = {} }: Foundation): Promise<DependencyContainer> {
   const root = container.createChildContainer();
-  const { cni, stateDir, rootDir } = config;
-  const layout = new Layout(stateDir, rootDir, cni.netnsDir === '' ? join(stateDir, 'netns') : cni.netnsDir);
+  const { cni } = config;
+  const layout = Layout.of(config);
   const writeFailed = (noun: string) => (id: string, error: unknown) =>
     logger.warn({ [`${noun}Id`]: id, err: (error as Error).message }, 'record could not be written; it is written with its next change');
 
@@ -61,6 +63,7 @@ export async function composeRoot({ config, logger, containerd, report, replacem
   root.register(Token.Containerd, { useValue: containerd });
   root.register(Token.ContainerdReport, { useValue: report });
   root.register(Token.Layout, { useValue: layout });
+  root.register(Token.DaemonInstance, { useValue: instance });
   const xattrs = replacements.xattrs ?? kernelXattrs;
   root.register(Token.Xattrs, { useValue: xattrs });
   root.register(Token.Failpoints, { useValue: replacements.failpoints ?? noFailpoints });

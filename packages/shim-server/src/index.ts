@@ -4,6 +4,9 @@ import 'reflect-metadata';
 export { startShimServer, type ShimServer, type ShimServerOptions } from './start-shim-server.js';
 export { CRIQUET_VERSION } from './runtime/version.js';
 
+// What of it is on a node
+export { auditNode, HOLDING_KINDS, type AuditedHolding, type AuditNodeOptions, type AuditProblem, type HoldingKind, type HoldingState, type NodeAudit } from './audit/index.js';
+
 // Its configuration
 export { checkConfig } from './check-config.js';
 export {

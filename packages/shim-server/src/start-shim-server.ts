@@ -1,8 +1,8 @@
 import { checkContainerd, connectContainerd, isUnavailable, type Containerd, type ContainerdReport } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { composeRoot, type Replacements } from './composition-root.js';
+import { Upkeep } from './audit/upkeep.js';
 import { CheckpointReadiness } from './checkpoint/checkpoint-readiness.js';
 import type { CriquetConfig } from './config/index.js';
 import { ContainerEvents } from './container/container-events.js';
@@ -12,6 +12,7 @@ import { CriServer, requireFreeSocket } from './grpc/cri-server.js';
 import { toStatus } from './grpc/status.js';
 import { imageHandlers, runtimeHandlers } from './grpc/handlers.js';
 import { ImageIndex } from './image/image-index.js';
+import { daemonLockFile, formatIdentity, newIdentity } from './runtime/daemon-identity.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
 import { EventStream } from './runtime/event-stream.js';
 import { FifoKeeper } from './runtime/fifo-keeper.js';
@@ -50,8 +51,13 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
   try {
     requireCertificate(config.streaming);
     await requireFreeSocket(socketPath(config.listen));
-    const stateLock = await DaemonLock.take(join(config.stateDir, 'lock'), `state_dir ${config.stateDir}: another criquet uses it`);
+    const identity = await newIdentity();
+    const stateLock = await DaemonLock.take(daemonLockFile(config.stateDir), `state_dir ${config.stateDir}: another criquet uses it`, formatIdentity(identity));
     undo.push(() => stateLock.release());
+    if (config.rootDir !== config.stateDir) {
+      const rootLock = await DaemonLock.take(daemonLockFile(config.rootDir), `root_dir ${config.rootDir}: another criquet uses it`);
+      undo.push(() => rootLock.release());
+    }
     const { address, namespace, callTimeout } = config.containerd;
     const containerd = connectContainerd({ address, namespace, defaultTimeoutMs: callTimeout });
     undo.push(() => containerd.close());
@@ -63,7 +69,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     );
     undo.push(() => namespaceLock.release());
 
-    const root = await composeRoot({ config, logger, containerd, report, ...(replacements === undefined ? {} : { replacements }) });
+    const root = await composeRoot({ config, logger, containerd, report, instance: identity.instance, ...(replacements === undefined ? {} : { replacements }) });
     const network = root.resolve(NetworkConfigs);
     const netns = root.resolve(Token.Netns);
     undo.push(() => netns.close());
@@ -91,10 +97,18 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     const streams = root.resolve(Token.StreamServer);
     await streams.open();
     undo.push(() => streams.close());
+    const revoke = (before?: { readonly id: string }, after?: object) => {
+      if (before !== undefined && after === undefined) streams.revoke(before.id);
+    };
+    root.resolve(Token.Sandboxes).observe(revoke);
+    root.resolve(Token.Containers).observe(revoke);
     undo.push(() => server.close(DRAIN_MS));
     // Its streams are calls under way that would last for ever.
     undo.push(() => root.resolve(ContainerEvents).stop());
     await server.listen();
+    const upkeep = root.resolve(Upkeep);
+    undo.push(() => upkeep.stop());
+    upkeep.start();
     logger.info({ listen: config.listen, streaming: streams.state, containerd: report.version, namespace }, 'serving');
     return { stop: stopAll };
   } catch (error) {

@@ -40,6 +40,8 @@ export const Token = {
   AppArmorProfiles: token<AppArmorProfiles>('AppArmorProfiles'),
   CdiDirectories: token<CdiDirectories>('CdiDirectories'),
   Layout: token<Layout>('Layout'),
+  /** {@link DaemonIdentity.instance} of this daemon. */
+  DaemonInstance: token<string>('DaemonInstance'),
   Sandboxes: token<RecordStore<SandboxRecord>>('Sandboxes'),
   Containers: token<RecordStore<ContainerRecord>>('Containers'),
   Xattrs: token<Xattrs>('Xattrs'),

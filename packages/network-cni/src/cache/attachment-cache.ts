@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Attachment } from '../attachment/attachment.js';
+import { interfaceNameFault, networkNameFault } from '../attachment/validate-names.js';
 import type { NetworkConfigList } from '../config/network-config.js';
 import type { CniResult } from '../result/cni-result.js';
 import type { CachedAttachment } from './cached-attachment.js';
@@ -33,24 +34,28 @@ export class AttachmentCache {
   }
 
   /**
-   * Every readable attachment, or those of one container, by file name; what cannot be read is passed over, so that it harms no
-   * other.
+   * Every readable attachment, or those of one container, by file name. Of all, what cannot be read is passed over, so that it harms no
+   * other; of one container, such a file is an attachment of which nothing is known but what its name tells.
    */
   async readAll(containerId?: string): Promise<CachedAttachment[]> {
-    const names = await readdir(this.#results).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
     const attachments: CachedAttachment[] = [];
-    for (const name of names.sort()) {
+    for (const name of await this.#names()) {
       if (containerId !== undefined && !name.includes(`-${containerId}-`)) continue;
-      const attachment = await this.#readFile(join(this.#results, name));
+      const file = join(this.#results, name);
+      const attachment = (await this.#readFile(file)) ?? (containerId === undefined ? undefined : namedBy(file, name, containerId));
       // a name is ambiguous: `a-b` can be part of an id or of a network's name
       if (attachment !== undefined && (containerId ?? attachment.attachment.containerId) === attachment.attachment.containerId) {
         attachments.push(attachment);
       }
     }
     return attachments;
+  }
+
+  /** The names of the files that are no readable attachment: `<network>-<containerId>-<ifName>` where an attachment was damaged. */
+  async unreadable(): Promise<string[]> {
+    const names: string[] = [];
+    for (const name of await this.#names()) if ((await this.#readFile(join(this.#results, name))) === undefined) names.push(name);
+    return names;
   }
 
   /** Succeeds when there is none. */
@@ -60,10 +65,26 @@ export class AttachmentCache {
     await rm(join(this.#results, name), { force: true });
   }
 
+  async #names(): Promise<string[]> {
+    const names = await readdir(this.#results).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    return names.sort();
+  }
+
   async #readFile(file: string): Promise<CachedAttachment | undefined> {
     const json = await readFile(file, 'utf8').catch(() => undefined);
     return json === undefined ? undefined : decodeCacheFile(json, file);
   }
+}
+
+/** What the name of a damaged file tells; undefined where it tells nothing that can be used. */
+function namedBy(file: string, name: string, containerId: string): CachedAttachment | undefined {
+  const at = name.indexOf(`-${containerId}-`);
+  const [networkName, ifName] = [name.slice(0, at), name.slice(at + containerId.length + 2)];
+  if (networkNameFault(networkName) ?? interfaceNameFault(ifName)) return undefined;
+  return { networkName, attachment: { containerId, netns: '', ifName, args: [], capabilityArgs: {} }, file };
 }
 
 function fileName(networkName: string, containerId: string, ifName: string): string {

@@ -5,7 +5,7 @@ import type { CniResult } from '../result/cni-result.js';
 /** An attachment as the cache knows it. */
 export interface CachedAttachment {
   readonly networkName: string;
-  /** With the netns, args and capability args of its ADD. */
+  /** With the netns, args and capability args of its ADD; without them where the file cannot be read, see {@link list}. */
   readonly attachment: Attachment;
   /** The configuration that ADD ran with; absent when what is stored cannot be read. */
   readonly list?: NetworkConfigList;

@@ -98,11 +98,12 @@ export class Cni {
 
   /**
    * DEL by what the cache holds: configuration, args and capability args of the ADD. For an attachment whose configuration has
-   * changed or is gone. `netns` replaces the stored path; give '' when the netns is gone.
+   * changed or is gone. `netns` replaces the stored path; give '' when the netns is gone. `list` is used where the cache holds no
+   * configuration that can be read.
    */
-  async delCached(cached: CachedAttachment, options: OperationOptions & { readonly netns?: string } = {}): Promise<void> {
+  async delCached(cached: CachedAttachment, options: OperationOptions & { readonly netns?: string; readonly list?: NetworkConfigList } = {}): Promise<void> {
     const operation = this.#begin('DEL', cached.networkName, options);
-    const { list } = cached;
+    const list = cached.list ?? options.list;
     if (list === undefined) throw operation.error({ failure: 'input', msg: `no usable configuration in ${cached.file}` });
     await this.del(list, { ...cached.attachment, netns: options.netns ?? cached.attachment.netns }, options);
   }
@@ -134,18 +135,20 @@ export class Cni {
    * Frees what no valid attachment uses: DEL for every other attachment of this network in the cache, then, from 1.1.0 on, GC for
    * every plugin. Goes on after an error and rejects with an AggregateError in the end. Does nothing when the list disables it.
    *
-   * Waits until no other operation runs without holding new ones up; those that come while it runs wait for it.
+   * Waits until no other operation runs without holding new ones up; those that come while it runs wait for it. `valid` may be a
+   * function: it is asked when nothing else runs any more, so that no ADD is missing in what it answers.
    */
-  async gc(list: NetworkConfigList, valid: readonly ValidAttachment[], options: OperationOptions = {}): Promise<void> {
+  async gc(list: NetworkConfigList, valid: readonly ValidAttachment[] | (() => Promise<readonly ValidAttachment[]>), options: OperationOptions = {}): Promise<void> {
     if (list.disableGC) return;
     const operation = this.#begin('GC', list.name, options);
     const failures: unknown[] = [];
     await this.#lock.exclusive(operation, async () => {
-      for (const stale of await this.#stale(list.name, valid)) {
+      const inUse = typeof valid === 'function' ? await valid() : valid;
+      for (const stale of await this.#stale(list.name, inUse)) {
         await this.#detach(operation.as('DEL'), stale.list ?? list, stale.attachment).catch((error) => failures.push(error));
       }
       if (!isAtLeast(list.cniVersion, '1.1.0')) return;
-      const attachments = valid.map(({ containerId, ifName }) => ({ containerID: containerId, ifname: ifName }));
+      const attachments = inUse.map(({ containerId, ifName }) => ({ containerID: containerId, ifname: ifName }));
       // early 1.1 plugins were built against libcni that used the second name
       const extra = { 'cni.dev/valid-attachments': attachments, 'cni.dev/attachments': attachments };
       for (const plugin of list.plugins) {
@@ -187,9 +190,17 @@ export class Cni {
     }
   }
 
-  /** What the cache holds, in the order of the file names; an attachment without `result` has an ADD that did not succeed. */
+  /**
+   * What the cache holds, in the order of the file names; an attachment without `result` has an ADD that did not succeed. Damaged files are
+   * among those of one container only, without `list`: `delCached` needs one then.
+   */
   async cachedAttachments(filter: { readonly containerId?: string } = {}): Promise<CachedAttachment[]> {
     return this.#cache.readAll(filter.containerId);
+  }
+
+  /** Names of files in the cache that are no readable attachment: `<network>-<containerId>-<ifName>` where one was damaged. */
+  async unreadableAttachments(): Promise<string[]> {
+    return this.#cache.unreadable();
   }
 
   /** One attachment of the cache; undefined when there is none that can be read, or a name is invalid. */

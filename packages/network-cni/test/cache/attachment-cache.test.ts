@@ -103,6 +103,24 @@ t.test('attachments of one container, though names are ambiguous', async (t) => 
   t.equal((await cache.readAll()).length, 4);
 });
 
+t.test('a damaged file is told by its name: among those of its container, and by name among all', async (t) => {
+  const names = ['net-a-eth0', 'my-net-a-net1', '-a-eth0', 'net-a-', 'net-x-a-y-a-eth0', 'net-b-eth0'];
+  const dir = t.testdir({ results: Object.fromEntries(names.map((name) => [name, '{'])) });
+  const cache = new AttachmentCache(dir);
+  t.same(await cache.readAll(), []);
+  const bare = { netns: '', args: [], capabilityArgs: {} };
+  t.match(await cache.readAll('a'), [
+    { networkName: 'my-net', attachment: { ...bare, containerId: 'a', ifName: 'net1' }, file: join(dir, 'results/my-net-a-net1') },
+    { networkName: 'net', attachment: { ...bare, containerId: 'a', ifName: 'eth0' } },
+    { networkName: 'net-x', attachment: { ifName: 'y-a-eth0' } },
+  ]);
+  t.equal((await cache.readAll('a')).length, 3);
+  t.notOk('list' in ((await cache.readAll('a'))[0] ?? {}));
+  t.same(await cache.unreadable(), [...names].sort());
+  await cache.write(listOf('1.0.0', ['bridge']), attachmentOf({ containerId: 'a' }));
+  t.notOk((await cache.unreadable()).includes('net-a-eth0'));
+});
+
 t.test('an absent directory holds nothing; one that cannot be read is an error', async (t) => {
   const dir = t.testdir({ file: '' });
   t.same(await new AttachmentCache(join(dir, 'absent')).readAll(), []);

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -120,6 +121,19 @@ t.test('a cached attachment without usable configuration says so', async (t) => 
   const { cni } = setup(t, {});
   const error = await failureOf(cni.delCached({ networkName: 'net', attachment: attachmentOf(), file: '/cache/x' }));
   t.match(error, { failure: 'input', command: 'DEL', message: /no usable configuration in \/cache\/x/ });
+});
+
+t.test('a damaged cache file: DEL by the configuration that the caller has', async (t) => {
+  const { cni, runner, cached } = setup(t, { bridge: attaching('10.0.0.2/24') });
+  const list = listOf('1.0.0', ['bridge']);
+  await cni.add(list, attachmentOf());
+  const [whole] = await cni.cachedAttachments({ containerId: 'pod1' });
+  writeFileSync(whole!.file, '{');
+  t.same(await cni.unreadableAttachments(), ['net-pod1-eth0']);
+  const [damaged] = await cni.cachedAttachments({ containerId: 'pod1' });
+  await cni.delCached(damaged!, { list });
+  t.match(runner.calls.at(-1), { command: 'DEL', containerId: 'pod1', ifName: 'eth0' });
+  t.same(await cached(), []);
 });
 
 t.test('a missing plugin fails ADD before any other ran', async (t) => {
@@ -276,6 +290,25 @@ t.test('N7: GC never runs beside an ADD or DEL', async (t) => {
   t.same(together, []);
   t.equal(seen.filter((line) => line === 'GC 1').length, 2);
   t.ok(seen.includes('ADD 3'), 'different containers run together');
+});
+
+t.test('GC asks what is valid when nothing else runs any more: an ADD that was under way is not missing', async (t) => {
+  const added: string[] = [];
+  const plugin: FakePlugin = async (call) => {
+    if (call.command !== 'ADD') return undefined;
+    await delay(50);
+    added.push(call.containerId);
+    return attaching('10.0.0.2/24')(call);
+  };
+  const { cni, runner } = setup(t, { p: plugin });
+  const list = listOf('1.1.0', ['p']);
+  const adding = cni.add(list, attachmentOf());
+  await delay(20);
+  t.same(added, []);
+  await cni.gc(list, async () => added.map((containerId) => ({ containerId, ifName: 'eth0' })));
+  await adding;
+  t.same(runner.order(), ['p ADD', 'p GC']);
+  t.same(runner.calls.at(-1)?.config['cni.dev/valid-attachments'], [{ containerID: 'pod1', ifname: 'eth0' }]);
 });
 
 t.test('N5: a hanging DEL holds up its own container only', async (t) => {

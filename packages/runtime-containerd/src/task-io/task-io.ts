@@ -65,6 +65,11 @@ export class TaskIo {
     return new StdinWriter(this.path('stdin'));
   }
 
+  /** Removes the FIFOs and leaves their directory; those that are open stay usable. */
+  async unlink(): Promise<void> {
+    await Promise.all(Object.values(this.paths).map((path) => (path === '' ? undefined : rm(path, { force: true }))));
+  }
+
   /** Removes directory and FIFOs; those that are open stay usable. */
   async remove(): Promise<void> {
     await rm(this.dir, { recursive: true, force: true });

@@ -7,6 +7,8 @@ import { ContainerLocks } from '../container/container-locks.js';
 import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { Layout } from '../state/layout.js';
+import { ownedBy } from '../state/owner-labels.js';
+import type { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { captureDirectory, removePart, removeTree } from './checkpoint-directory.js';
 
@@ -73,9 +75,10 @@ export class CaptureWork {
   }
 
   /** At start: ends what a killed daemon has left; nothing of its files is whole. It begins at once, and the start does not wait for it. */
-  recover(containerId: string): void {
+  recover(containerId: string, steps: Steps<'end the checkpoint'>): void {
     const intent = this.containers.get(containerId)?.checkpointing;
-    if (intent !== undefined) void this.locks.run(containerId, undefined, () => this.end(containerId, intent.files));
+    if (intent === undefined) return;
+    void this.locks.run(containerId, undefined, () => steps.do('end the checkpoint', () => this.end(containerId, intent.files)));
   }
 
   /** What is in the way of a container's removal. */
@@ -90,7 +93,7 @@ export class CaptureWork {
   async lease(containerId: string): Promise<string> {
     const id = leaseName(containerId);
     const expires = new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
-    await this.containerd.leases.create({ id, labels: { [leaseExpireLabel]: expires } });
+    await this.containerd.leases.create({ id, labels: { [leaseExpireLabel]: expires, ...ownedBy(containerId) } });
     return id;
   }
 

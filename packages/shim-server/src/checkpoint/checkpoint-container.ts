@@ -44,7 +44,7 @@ export class CheckpointContainer {
     await this.readiness.require(this.handlers.of(sandbox));
     const partial = join(dirname(location), `.${basename(location)}.${randomBytes(4).toString('hex')}`);
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(limitMs)]);
-    const steps = new Steps('CheckpointContainer', this.failpoints, context.log);
+    const steps = Steps.of('CheckpointContainer', this.failpoints, context.log);
     await this.captures.run({
       sandbox,
       containers: [container],

@@ -48,7 +48,7 @@ export class CheckpointPod {
       sandbox,
       containers,
       files: [...archives.values(), ...documents.map(([file]) => file)],
-      steps: new Steps('CheckpointPod', this.failpoints, log),
+      steps: Steps.of('CheckpointPod', this.failpoints, log),
       deadline,
       signal,
       write: async (directories) => {

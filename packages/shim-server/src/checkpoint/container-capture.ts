@@ -14,7 +14,9 @@ import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
+import { ownedBy } from '../state/owner-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
+import type { CaptureStep } from '../steps/registry.js';
 import type { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token, type Containers } from '../tokens.js';
@@ -30,7 +32,7 @@ export interface CaptureRequest {
   readonly containers: readonly ContainerRecord[];
   /** Files outside criquet's directories that `write` makes; removed unless it succeeds. */
   readonly files: readonly string[];
-  readonly steps: Steps;
+  readonly steps: Steps<CaptureStep>;
   /** Unix milliseconds; Infinity is none. */
   readonly deadline: number;
   readonly signal: AbortSignal;
@@ -99,7 +101,7 @@ export class ContainerCapture {
     } catch (error) {
       throw signal.aborted || isDeadlineExceeded(error) ? tooLate(error, signal) : error;
     } finally {
-      await Promise.all(ids.map((id) => this.work.end(id, unfinished)));
+      await steps.do('end the checkpoint', () => Promise.all(ids.map((id) => this.work.end(id, unfinished))));
     }
   }
 
@@ -129,7 +131,7 @@ export class ContainerCapture {
     const lease = await this.work.lease(id);
     const { parent } = await snapshots.stat(snapshotter, id, limit);
     const [lower, upper] = await together(
-      snapshots.view(snapshotter, this.work.viewKey(id), parent, { ...limit, lease }),
+      snapshots.view(snapshotter, this.work.viewKey(id), parent, { ...limit, lease, labels: ownedBy(id) }),
       snapshots.mounts(snapshotter, id, limit),
     );
     const layer = await diff.diff(lower, upper, { ...limit, lease, mediaType: mediaTypes.ociLayer, ref: this.work.viewKey(id) });

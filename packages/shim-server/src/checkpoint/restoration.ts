@@ -8,13 +8,13 @@ import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, ShimError } from '../errors.js';
 import { toStatus } from '../grpc/status.js';
 import { prepareLogDirectory } from '../logging/index.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
-import type { NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
-import { Token, type NodeRoots } from '../tokens.js';
+import { Token } from '../tokens.js';
 import { packFiles, unpackTree } from './archive-file.js';
 import { ArchiveEntry } from './archive-layout.js';
 import { CaptureWork } from './capture-work.js';
@@ -33,11 +33,10 @@ export class Restoration {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Config) private readonly config: CriquetConfig,
-    @inject(Token.NodeFacts) private readonly node: NodeFacts,
-    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(CaptureWork) private readonly work: CaptureWork,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
   ) {}
 
   /**
@@ -84,7 +83,7 @@ export class Restoration {
   /** Kills what still restores a container that does not run, so that its shim answers again, and takes away what that leaves. */
   async end(container: ContainerRecord): Promise<void> {
     if (container.restored !== true) return;
-    await endRestore(container, this.directory(container.id), this.node, `${this.roots.sys}/fs/cgroup`);
+    await endRestore(container, this.directory(container.id), this.cgroups);
   }
 
   /** Adds what CRIU says to the error of a start. */

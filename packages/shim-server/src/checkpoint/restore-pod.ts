@@ -7,6 +7,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CreateContainer } from '../container/create-container.js';
 import { alreadyExists, failedPrecondition, invalidArgument, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { PodRemoval } from '../sandbox/pod-removal.js';
 import { RunPodSandbox } from '../sandbox/run-pod-sandbox.js';
@@ -16,6 +17,7 @@ import { containerName } from '../state/container-record.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import { sandboxName, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
+import { Rollback } from '../steps/rollback.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { PodEntry, podArchiveName } from './archive-layout.js';
@@ -24,8 +26,6 @@ import { readPodOptions } from './documents.js';
 import { refuseOptions } from './options.js';
 import { RestoreSources, type RestoreSource } from './restore-source.js';
 
-/** How long what was made may take to go away again. */
-const UNDO_MS = 60_000;
 const MAX_OPTIONS_BYTES = 1024 * 1024;
 
 /** A container to restore. */
@@ -76,16 +76,16 @@ export class RestorePod {
     const digest = configDigest({ restore: request });
     const existing = this.sandboxes.byName(name);
     if (existing?.phase === 'ready' && existing.restoring !== true) return this.restored(existing, digest, configs);
-    const steps = new Steps('RestorePod', this.failpoints, log);
+    const steps = Steps.of('RestorePod', this.failpoints, log);
     const wanted = await steps.do('read the checkpoint', () => this.readCheckpoint(request.checkpointPath, configs));
-    let podSandboxId: string | undefined;
+    const rollback = Rollback.of('RestorePod', this.failpoints, log);
     try {
       const { config, runtimeHandler } = request;
       // Each of these runs to its end or leaves nothing; a caller that went away is noticed in between.
       const patient = new AbortController().signal;
       const marks = { configDigest: digest, restoring: true };
       const id = await steps.do('run the sandbox', () => this.runPodSandbox.obtain({ config, runtimeHandler }, marks, patient, log));
-      podSandboxId = id;
+      rollback.add('remove the pod', (undoing) => this.takeBack(id, undoing));
       const restoredContainers = await steps.do('create the containers', async () => {
         const created: RestoredContainer[] = [];
         for (const container of wanted) {
@@ -95,13 +95,18 @@ export class RestorePod {
         }
         return created;
       });
-      await steps.do('record that it is restored', () => {
+      await steps.do('record that it is restored', async () => {
         signal.throwIfAborted();
-        return this.sandboxes.update(id, ({ restoring: _, ...record }) => record);
+        // containerd may have it although the answer got lost: it must not be taken for whole while it is being removed.
+        rollback.add('record that it is half restored', async () => {
+          if (this.sandboxes.get(id) === undefined) return;
+          await this.sandboxes.update(id, (record) => ({ ...record, restoring: true })).catch(ignoreNotFound);
+        });
+        await this.sandboxes.update(id, ({ restoring: _, ...record }) => record);
       });
       return { podSandboxId: id, restoredContainers };
     } catch (error) {
-      if (podSandboxId !== undefined) await this.takeBack(podSandboxId);
+      await rollback.run();
       throw error;
     }
   }
@@ -127,10 +132,10 @@ export class RestorePod {
     return wanted;
   }
 
-  private async takeBack(sandboxId: string): Promise<void> {
+  private async takeBack(sandboxId: string, signal: AbortSignal): Promise<void> {
     this.sandboxes.note(sandboxId, (record) => ({ ...record, phase: 'failed' }));
     try {
-      await this.removal.remove(sandboxId, AbortSignal.timeout(UNDO_MS));
+      await this.removal.remove(sandboxId, signal);
     } catch {
       // Its record says that it is being restored, so that a restart of the daemon goes on with it.
       this.removal.owe(sandboxId);

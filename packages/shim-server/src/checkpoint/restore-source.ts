@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, lstat, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { ContainerConfig } from '@criquet/cri-api';
-import { decodeSpec, leaseExpireLabel, specTypeUrl, type Containerd, type RuntimeSpec } from '@criquet/runtime-containerd';
+import { decodeSpec, specTypeUrl, type Containerd, type RuntimeSpec } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, invalidArgument, notFound } from '../errors.js';
@@ -12,6 +11,7 @@ import { ImagePuller } from '../image/image-puller.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import { readSnapshot } from '../runtime/snapshot-reader.js';
+import { WorkLeases } from '../runtime/work-leases.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
 import { requireNoContradiction, requireRestorable, requireSameProcess, withDumpedProcess } from './agreement.js';
@@ -41,8 +41,6 @@ interface Opened {
 const IMAGE_ANNOTATIONS = ['org.criu.checkpoint.container.name', 'io.kubernetes.cri-o.annotations.checkpoint.name'];
 const DOCUMENTS = [ArchiveEntry.config, ArchiveEntry.spec];
 const MAX_DOCUMENT_BYTES = 8 * 1024 * 1024;
-/** Reading the documents of an image or copying its files. */
-const LEASE_HOURS = 24;
 
 /** Finds the checkpoint that CRI `image` of a container means: the absolute path of an archive, or an image made of one. */
 @scoped(Lifecycle.ContainerScoped)
@@ -54,6 +52,7 @@ export class RestoreSources {
     @inject(ImageIndex) private readonly images: ImageIndex,
     @inject(ImagePuller) private readonly puller: ImagePuller,
     @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
+    @inject(WorkLeases) private readonly leases: WorkLeases,
   ) {}
 
   /** Whether `image` means a checkpoint at all. */
@@ -156,20 +155,18 @@ export class RestoreSources {
   }
 
   private async look<T>(image: IndexedImage, read: (root: string) => Promise<T>): Promise<T> {
-    const { snapshots, leases } = this.containerd;
+    const { snapshots } = this.containerd;
     const { snapshotter } = this.config.containerd;
-    const lease = `criquet-restore-${randomBytes(8).toString('hex')}`;
-    const expires = new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
-    await leases.create({ id: lease, labels: { [leaseExpireLabel]: expires } });
+    const lease = this.leases.name('restore');
     try {
+      await this.leases.begin(lease);
       const mounts = await this.unpacker.over(image, snapshotter, () => snapshots.view(snapshotter, lease, image.chainId, { lease }));
       const mountPoints = this.layout.lookup;
       await mkdir(mountPoints, { recursive: true, mode: 0o700 });
       return await readSnapshot(mounts, mountPoints, read);
     } finally {
       await removeSnapshot(snapshots, snapshotter, lease).catch(() => undefined);
-      // One that cannot be deleted now expires by itself.
-      await leases.delete(lease).catch(() => undefined);
+      await this.leases.end(lease);
     }
   }
 }

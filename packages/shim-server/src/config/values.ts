@@ -95,6 +95,17 @@ export const duration = z
   })
   .meta({ allowed: 'a duration of 1ms or more such as "30s", "5m" or "1h30m"', unit: 'ms' });
 
+/** As {@link duration}; "0s" is never. */
+export const durationOrNever = z
+  .string()
+  .transform((value, context) => {
+    const ms = parseDuration(value);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: 'custom', message: 'not a duration' });
+    return z.NEVER;
+  })
+  .meta({ allowed: 'a duration such as "30s", "5m" or "1h30m"; "0s" is never', unit: 'ms' });
+
 function parseDuration(value: string): number | undefined {
   if (!/^(\d+(\.\d+)?(h|ms|m|s|us|µs|ns))+$/.test(value)) return undefined;
   let ms = 0;

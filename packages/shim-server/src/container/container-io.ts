@@ -15,6 +15,8 @@ import { settledWithin } from './settled-within.js';
 interface LiveIo {
   readonly io: TaskIo;
   readonly log: ContainerLog;
+  /** "" where it keeps none. */
+  readonly logPath: string;
   readonly outputs: readonly OutputReader[];
   /** To attached clients, by stream. */
   readonly broadcasts: ReadonlyMap<OutputName, OutputBroadcast>;
@@ -74,6 +76,11 @@ export class ContainerIo {
     return [...this.live.values()].flatMap(({ io }) => [io.paths.stdout, io.paths.stderr]).filter((path) => path !== '');
   }
 
+  /** The logs that are open, each with its container. */
+  openLogs(): { readonly owner: string; readonly name: string }[] {
+    return [...this.live].flatMap(([owner, { logPath }]) => (logPath === '' ? [] : [{ owner, name: logPath }]));
+  }
+
   /** Stops reading of all containers, with what was read written out; they go on and the FIFOs wait. */
   async suspend(): Promise<void> {
     await Promise.all([...this.live.keys()].map((id) => this.disconnect(id)));
@@ -101,7 +108,7 @@ export class ContainerIo {
     const outputs: OutputReader[] = [];
     const broadcasts = new Map(names.map((name) => [name, new OutputBroadcast()]));
     const stdin = container.config.stdin ? new ContainerStdin(io) : undefined;
-    this.live.set(container.id, { io, log, outputs, broadcasts, stdin });
+    this.live.set(container.id, { io, log, logPath: container.logPath, outputs, broadcasts, stdin });
     for (const [name, broadcast] of broadcasts) {
       const stream = log.stream(name);
       const data = (chunk: Buffer): Promise<void> => {

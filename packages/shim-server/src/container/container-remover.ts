@@ -1,11 +1,15 @@
 import type { Containerd } from '@criquet/runtime-containerd';
+import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
 import { Restoration } from '../checkpoint/restoration.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { orAbort } from '../state/keyed-mutex.js';
-import { inStep } from '../steps/step-error.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { DiscardContainerStep, EndStep } from '../steps/registry.js';
+import { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
@@ -28,35 +32,51 @@ export class ContainerRemover {
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
     @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(Restoration) private readonly restoration: Restoration,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
     @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.Logger) private readonly log: Logger,
   ) {}
 
   /** One that is unknown is gone. The log stays: it is the kubelet's. */
-  async remove(containerId: string, signal?: AbortSignal): Promise<void> {
-    do await this.stopper.stop(containerId, 0, signal);
-    while (!(await this.locks.run(containerId, signal, () => this.removeStopped(containerId, signal))));
+  async remove(containerId: string, steps: Steps<EndStep | DiscardContainerStep>, signal?: AbortSignal): Promise<void> {
+    do await this.stopper.kill(containerId, steps, signal);
+    while (!(await this.removeStopped(containerId, steps, signal)));
+  }
+
+  /** {@link remove} for a container that was never whole, so that nobody can have started it. */
+  async discard(containerId: string, steps: Steps<DiscardContainerStep>, signal?: AbortSignal): Promise<void> {
+    await this.removeStopped(containerId, steps, signal);
   }
 
   /** Owes the removal of a container whose creation could not be undone. */
   owe(containerId: string): void {
-    this.owed.owe(containerId, 'remove the container', (signal) => this.remove(containerId, signal));
+    this.owed.owe(containerId, 'remove the container', (signal) => {
+      const steps = Steps.of('OwedContainerRemoval', this.failpoints, this.log.child({ containerId }));
+      return this.discard(containerId, steps, signal);
+    });
   }
 
   /** @returns false when it runs: a start that had been queued earlier came between the stop and this */
-  private async removeStopped(containerId: string, signal?: AbortSignal): Promise<boolean> {
+  private removeStopped(containerId: string, steps: Steps<DiscardContainerStep>, signal?: AbortSignal): Promise<boolean> {
+    return this.locks.run(containerId, signal, () => this.removeLocked(containerId, steps, signal));
+  }
+
+  private async removeLocked(containerId: string, steps: Steps<DiscardContainerStep>, signal?: AbortSignal): Promise<boolean> {
     const container = this.containers.get(containerId);
     if (container === undefined) return true;
     if (container.phase === 'running') return false;
     await orAbort(this.watch.released(containerId), signal);
-    await inStep('end the restore', () => this.restoration.end(container));
+    await steps.do('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
-    await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
-    await inStep('remove the FIFOs', () => this.io.close(containerId));
-    await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
-    await inStep('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
-    await inStep('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
-    await inStep('remove the checkpoint', () => this.captures.discard(containerId));
-    await inStep('remove the container record', () => this.containers.remove(containerId));
+    await steps.do('delete the task', () => discardTask(this.containerd.tasks, containerId));
+    await steps.do('remove the cgroup', () => this.cgroups.remove(container));
+    await steps.do('remove the FIFOs', () => this.io.close(containerId));
+    await steps.do('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
+    await steps.do('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
+    await steps.do('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
+    await steps.do('remove the checkpoint', () => this.captures.discard(containerId));
+    await steps.do('remove the container record', () => this.containers.remove(containerId));
     return true;
   }
 }

@@ -7,11 +7,16 @@ import { ShimError } from '../errors.js';
 import { ignoreTaskGone } from '../runtime/already-gone.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { ContainerRecord } from '../state/container-record.js';
+import type { EndStep, StepOf } from '../steps/registry.js';
+import type { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerWatch } from './container-watch.js';
 
 const SIGKILL = 9;
+
+/** Asks a container to end. */
+type Ask = (container: ContainerRecord) => Promise<void>;
 
 /** A stop under way; every caller that comes meanwhile shares it. */
 interface Stop {
@@ -43,14 +48,24 @@ export class ContainerStopper {
    *
    * @param graceMs milliseconds between the stop signal and SIGKILL; 0 kills at once.
    */
-  async stop(containerId: string, graceMs: number, signal?: AbortSignal): Promise<void> {
+  async stop(containerId: string, graceMs: number, steps: Steps<StepOf<'StopContainer'>>, signal?: AbortSignal): Promise<void> {
+    const ask = (container: ContainerRecord) => steps.do('send the stop signal', () => this.signal(container, container.stopSignal, false));
+    await this.end(containerId, graceMs, ask, steps, signal);
+  }
+
+  /** {@link stop} without grace. */
+  async kill(containerId: string, steps: Steps<EndStep>, signal?: AbortSignal): Promise<void> {
+    await this.end(containerId, 0, () => Promise.resolve(), steps, signal);
+  }
+
+  private async end(containerId: string, graceMs: number, ask: Ask, steps: Steps<EndStep>, signal?: AbortSignal): Promise<void> {
     // A start under way decides first whether there is something to stop.
     await this.locks.run(containerId, signal, () => Promise.resolve());
     const container = this.containers.get(containerId);
     if (container?.phase !== 'running') return;
     const killAt = Date.now() + graceMs;
     let stop = this.stops.get(containerId);
-    if (stop === undefined) stop = this.begin(container, killAt);
+    if (stop === undefined) stop = this.begin(container, killAt, ask, steps);
     else if (killAt < stop.killAt) {
       stop.killAt = killAt;
       stop.hurry.abort();
@@ -58,35 +73,37 @@ export class ContainerStopper {
     await orAbort(stop.done, signal);
   }
 
-  private begin(container: ContainerRecord, killAt: number): Stop {
+  private begin(container: ContainerRecord, killAt: number, ask: Ask, steps: Steps<EndStep>): Stop {
     const stop: Stop = {
       killAt,
       hurry: new AbortController(),
-      done: Promise.resolve().then(() => this.run(container, stop)),
+      done: Promise.resolve().then(() => this.run(container, stop, ask, steps)),
     };
     this.stops.set(container.id, stop);
     stop.done.catch(() => undefined).finally(() => this.stops.delete(container.id));
     return stop;
   }
 
-  private async run(container: ContainerRecord, stop: Stop): Promise<void> {
+  private async run(container: ContainerRecord, stop: Stop, ask: Ask, steps: Steps<EndStep>): Promise<void> {
     const exited = this.watch.exited(container.id);
     // When a signal is refused nobody waits for the exit any more.
     exited.catch(() => undefined);
     if (stop.killAt > Date.now()) {
-      const asked = this.signal(container, container.stopSignal, false);
+      const asked = ask(container);
       // A refused signal fails the stop; one that was taken, or that a hung shim has not answered, does not hold up the kill.
       const refused = asked.then(() => exited);
       await Promise.race([refused, exited, this.killTime(stop)]);
     }
     if (this.containers.get(container.id)?.phase !== 'running') return;
-    await this.signal(container, SIGKILL, true);
-    const late = new AbortController();
-    try {
-      await Promise.race([exited, this.tooLate(container, late.signal)]);
-    } finally {
-      late.abort();
-    }
+    await steps.do('kill the container', () => this.signal(container, SIGKILL, true));
+    await steps.do('wait for its end', async () => {
+      const late = new AbortController();
+      try {
+        await Promise.race([exited, this.tooLate(container, late.signal)]);
+      } finally {
+        late.abort();
+      }
+    });
   }
 
   /** Resolves at the kill time, however often it is moved forward. */

@@ -7,9 +7,14 @@ import { ignoreNotFound, ignoreTaskGone } from '../runtime/already-gone.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { StepOf } from '../steps/registry.js';
+import { Steps } from '../steps/steps.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { OomKills } from './oom-kills.js';
+
+type ExitSteps = Steps<StepOf<'ContainerExit'>>;
 
 /** How long the last output of a dead process is waited for before its container counts as exited. */
 const DRAIN_MS = 2_000;
@@ -39,6 +44,7 @@ export class ContainerWatch {
     @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(OomKills) private readonly oomKills: OomKills,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
   ) {}
 
   begin(containerId: string): void {
@@ -46,8 +52,9 @@ export class ContainerWatch {
     const container = this.containers.get(containerId);
     // Known already unless this is a new daemon.
     if (container !== undefined) void this.oomKills.expect(container);
-    const exited = this.processEnd.of(containerId, { signal }).then((exit) => this.recordExit(containerId, exit));
-    const released = exited.then(() => this.release(containerId));
+    const steps = Steps.of('ContainerExit', this.failpoints, this.log.child({ containerId }));
+    const exited = this.processEnd.of(containerId, { signal }).then((exit) => this.recordExit(containerId, exit, steps));
+    const released = exited.then(() => this.release(containerId, steps));
     exited.catch(() => undefined);
     released
       .catch((error: unknown) => {
@@ -71,26 +78,28 @@ export class ContainerWatch {
     this.ended.abort();
   }
 
-  private async recordExit(containerId: string, exit: ProcessExit): Promise<void> {
+  private async recordExit(containerId: string, exit: ProcessExit, steps: ExitSteps): Promise<void> {
     const container = this.containers.get(containerId);
     if (container === undefined) return;
     const oomKilled = await this.oomKills.happened(container);
-    await this.io.drain(containerId, DRAIN_MS);
+    await steps.do('read the rest of the output', () => this.io.drain(containerId, DRAIN_MS));
     // The start is timed when containerd has answered; what ended before that did not end before it started.
     const finishedAt = exit.exitedAt > container.startedAt ? exit.exitedAt : container.startedAt;
     const recorded: ContainerExit = { ...explain(exit, oomKilled), finishedAt };
     const exited = (record: ContainerRecord) => ({ ...record, phase: 'exited' as const, pid: 0, exit: recorded });
     // A record that somebody else removed from containerd is shown as exited and can be removed all the same.
-    await this.persistently(containerId, 'record the exit', () => this.containers.update(containerId, exited).catch(ignoreNotFound));
+    await this.persistently(containerId, 'record the exit', () =>
+      steps.do('record the exit', () => this.containers.update(containerId, exited).catch(ignoreNotFound)),
+    );
     this.log.debug({ containerId, exitCode: recorded.code, reason: recorded.reason }, 'container exited');
   }
 
-  private async release(containerId: string): Promise<void> {
+  private async release(containerId: string, steps: ExitSteps): Promise<void> {
     await this.persistently(containerId, 'delete the task', () =>
-      this.containerd.tasks.delete(containerId).catch(ignoreTaskGone),
+      steps.do('delete the task', () => this.containerd.tasks.delete(containerId).catch(ignoreTaskGone)),
     );
     this.oomKills.forget(this.containers.get(containerId), containerId);
-    await this.io.close(containerId);
+    await steps.do('remove the FIFOs', () => this.io.close(containerId));
   }
 
   /** Tries again with growing pauses until it works, the container is gone, or the daemon stops. */

@@ -9,7 +9,7 @@ import { alreadyExists, failedPrecondition, notFound } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ImageIndex, type IndexedImage } from '../image/image-index.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
-import { removeSnapshot } from '../runtime/already-gone.js';
+import { ignoreNotFound, removeSnapshot } from '../runtime/already-gone.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { SandboxFiles } from '../sandbox/sandbox-files.js';
 import { podUserNamespace, userRequest } from '../spec/index.js';
@@ -17,9 +17,11 @@ import { configDigest } from '../state/config-digest.js';
 import { containerName, type ContainerRecord } from '../state/container-record.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
 import { newObjectId } from '../state/object-id.js';
+import { ownedBy } from '../state/owner-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
+import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerPlanner, processUser, type NewContainer } from './container-planner.js';
@@ -92,8 +94,11 @@ export class CreateContainer {
     progress: { steps?: CreationProgress },
   ): Promise<string> {
     const existing = this.containers.byName(name);
-    if (existing?.phase === 'creating') await this.remover.remove(existing.id);
-    else if (existing !== undefined) {
+    if (existing?.phase === 'creating') {
+      const steps = Steps.of('CreateContainer', this.failpoints, log.child({ containerId: existing.id }));
+      progress.steps = steps;
+      await this.remover.discard(existing.id, steps);
+    } else if (existing !== undefined) {
       const alive = existing.phase !== 'exited';
       if (alive && existing.configDigest === digest) return existing.id;
       throw alreadyExists(`container ${name} exists as ${existing.id} ${alive ? 'with another configuration' : 'and has exited'}`);
@@ -112,9 +117,9 @@ export class CreateContainer {
   ): Promise<string> {
     const id = newObjectId();
     const containerLog = log.child({ podSandboxId: sandbox.id, containerId: id });
-    const steps = new Steps('CreateContainer', this.failpoints, containerLog);
+    const steps = Steps.of('CreateContainer', this.failpoints, containerLog);
     progress.steps = steps;
-    const rollback = new Rollback(containerLog);
+    const rollback = Rollback.of('CreateContainer', this.failpoints, containerLog);
     const { config } = validateContainerConfig(request);
     const handler = this.handlers.of(sandbox);
     const { snapshotter } = handler;
@@ -141,7 +146,7 @@ export class CreateContainer {
       await steps.do('label the mounts', () => this.mountLabels.apply(config, spec, this.files.paths(sandbox.id, sandbox.config)));
       const mounts = await steps.do('prepare the snapshot', async () => {
         rollback.add('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, snapshotter, id));
-        const labels = snapshotLabels(podUserNamespace(sandbox.config));
+        const labels = { ...snapshotLabels(podUserNamespace(sandbox.config)), ...ownedBy(id) };
         return this.unpacker.over(image, snapshotter, () => this.containerd.snapshots.prepare(snapshotter, id, image.chainId, { labels }));
       });
       await steps.do('fill the volumes of the image', async () => {
@@ -161,7 +166,15 @@ export class CreateContainer {
             await this.restoration.prepare(id, restore, sandbox, record.logPath, mounts);
           });
         }
-        await steps.do('write the spec', () => this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser)));
+        await steps.do('write the spec', async () => {
+          // containerd may have it although the answer got lost: it must not be taken for created while it is being undone.
+          rollback.add('record that it is not whole', async () => {
+            // Without a record, which a removal of the pod meanwhile took away, there is nothing to be taken for anything.
+            if (this.containers.get(id) === undefined) return;
+            await this.containers.update(id, ({ user: _, ...half }) => ({ ...half, phase: 'creating' })).catch(ignoreNotFound);
+          });
+          await this.containers.updateWithSpec(id, created(withUser), encodeSpec(withUser));
+        });
       } else {
         // Recovery comes to the same conclusion, so nothing needs writing here.
         this.containers.note(id, created(spec));
@@ -174,7 +187,7 @@ export class CreateContainer {
   }
 
   /** The checkpoint that is given in the place of an image. */
-  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps): Promise<RestoreSource | undefined> {
+  private async checkpoint(config: ContainerConfig, sandbox: SandboxRecord, steps: Steps<StepOf<'CreateContainer'>>): Promise<RestoreSource | undefined> {
     const image = config.image?.image ?? '';
     if (!this.sources.isCheckpoint(image)) return undefined;
     return steps.do('read the checkpoint', async () => {

@@ -1,9 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   decodeSpec,
   encodeProcess,
-  isTaskGone,
   TaskIo,
   type Containerd,
   type OutputReader,
@@ -14,9 +11,14 @@ import {
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition } from '../errors.js';
+import { discardExec } from '../runtime/already-gone.js';
+import { OwedWork } from '../runtime/owed-work.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
+import { newExecId } from '../state/exec-id.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { Layout } from '../state/layout.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { ExecStep, ExecUndoStep } from '../steps/registry.js';
 import { Rollback } from '../steps/rollback.js';
 import type { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
@@ -42,19 +44,25 @@ export interface RunningExec {
   exit(signal: AbortSignal): Promise<ProcessExit>;
 }
 
-/** What a command leaves. The FIFOs go apart from the process: they are not needed to delete it, and go also when that fails. */
+/**
+ * What a command leaves. The FIFOs go apart from the process: they are not needed to delete it, and go also when that fails. Their directory stays as long as
+ * the process may: by its name a daemon's next start finds what is to be deleted.
+ */
 export class ExecUndo {
-  readonly process: Rollback;
-  readonly io: Rollback;
+  readonly process: Rollback<ExecUndoStep>;
+  readonly io: Rollback<ExecUndoStep>;
+  /** Called when the process could not be deleted. */
+  owe: () => void = () => undefined;
 
-  constructor(log: Logger) {
-    this.process = new Rollback(log);
-    this.io = new Rollback(log);
+  constructor(call: 'Exec' | 'ExecSync', failpoints: Failpoints, log: Logger) {
+    this.process = Rollback.of(call, failpoints, log);
+    this.io = Rollback.of(call, failpoints, log);
   }
 
   /** Kills the command where it still runs, and takes everything back. */
   async run(): Promise<void> {
-    await Promise.all([this.process.run(), this.io.run()]);
+    const [deleted] = await Promise.all([this.process.run(), this.io.run()]);
+    if (!deleted) this.owe();
   }
 }
 
@@ -65,19 +73,23 @@ export class ExecProcesses {
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
+    @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(Token.DaemonInstance) private readonly instance: string,
   ) {}
 
   /** @param undo gets what is to be taken back, also after a failure */
-  async start(request: ExecProcessRequest, steps: Steps, undo: ExecUndo, signal: AbortSignal): Promise<RunningExec> {
+  async start(request: ExecProcessRequest, steps: Steps<ExecStep>, undo: ExecUndo, signal: AbortSignal): Promise<RunningExec> {
     const { containerId } = request;
     const { tasks } = this.containerd;
-    const execId = randomBytes(16).toString('hex');
+    const execId = newExecId(this.instance);
+    const directory = this.layout.execIo(containerId, execId);
+    undo.owe = () => this.owed.owe(execId, 'delete the exec process', (ending) => discardExec(tasks, { containerId, execId, directory }, ending));
     const [process, io] = await together(
       steps.do('read the process of the container', () => this.process(request, signal)),
-      steps.do('open the FIFOs', () => this.openIo(request, execId, undo.io)),
+      steps.do('open the FIFOs', () => this.openIo(request, directory, undo)),
     );
     await steps.do('create the exec process', async () => {
-      undo.process.add('delete the exec process', (ending) => this.delete(containerId, execId, ending));
+      undo.process.add('delete the exec process', (ending) => discardExec(tasks, { containerId, execId, directory }, ending));
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
     });
     await steps.do('start the exec process', () => {
@@ -112,9 +124,10 @@ export class ExecProcesses {
     };
   }
 
-  private async openIo({ containerId, stdin, tty, sink }: ExecProcessRequest, execId: string, undo: Rollback) {
-    const io = await TaskIo.create(this.layout.execIo(containerId, execId), { stdin, terminal: tty });
-    undo.add('remove the FIFOs', () => io.remove());
+  private async openIo({ stdin, tty, sink }: ExecProcessRequest, directory: string, { process, io: undo }: ExecUndo) {
+    process.add('remove the directory of the FIFOs', () => TaskIo.attach(directory, { stdin, terminal: tty }).remove());
+    const io = await TaskIo.create(directory, { stdin, terminal: tty });
+    undo.add('remove the FIFOs', () => io.unlink());
     const readers: OutputReader[] = [];
     undo.add('stop reading', () => {
       for (const reader of readers) reader.close();
@@ -127,22 +140,6 @@ export class ExecProcesses {
       return Promise.resolve();
     });
     return { streams: { ...io.paths, terminal: tty }, readers, stdin: writer };
-  }
-
-  /** Kills it where it still runs. */
-  private async delete(containerId: string, execId: string, signal: AbortSignal): Promise<void> {
-    const { tasks } = this.containerd;
-    for (let ms = 10; ; ms = Math.min(ms * 2, 1_000)) {
-      try {
-        await tasks.deleteProcess(containerId, execId, { signal });
-        return;
-      } catch (error) {
-        if (isTaskGone(error)) return;
-        signal.throwIfAborted();
-      }
-      await tasks.kill(containerId, { signal: 9, execId }, { signal }).catch(() => undefined);
-      await pause(ms, undefined, { signal });
-    }
   }
 }
 

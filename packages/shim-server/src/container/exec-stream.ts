@@ -43,7 +43,7 @@ export class ExecStream {
     if (container.phase !== 'running') throw failedPrecondition(`container ${containerId} does not run`);
     const release = this.quota.take(containerId);
     const log = this.logger.child({ call: 'Exec', containerId });
-    const undo = new ExecUndo(log);
+    const undo = new ExecUndo('Exec', this.failpoints, log);
     try {
       return await this.runToEnd(target, streams, tty ? await streams.sizes.next(FIRST_SIZE_MS) : undefined, undo, gone, log);
     } finally {
@@ -61,7 +61,7 @@ export class ExecStream {
     log: Logger,
   ): Promise<number> {
     const { tasks } = this.containerd;
-    const steps = new Steps('Exec', this.failpoints, log);
+    const steps = Steps.of('Exec', this.failpoints, log);
     const command: { execId?: string } = {};
     let signalled = false;
     const tell = (signal: number) => {

@@ -37,7 +37,7 @@ export class ExecSync {
     const container = this.containers.require(request.containerId);
     if (container.phase !== 'running') throw failedPrecondition(`container ${container.id} does not run`);
     const release = this.quota.take(container.id);
-    const undo = new ExecUndo(log);
+    const undo = new ExecUndo('ExecSync', this.failpoints, log);
     const output = new CapturedOutput(this.config.container.execSyncOutputLimit, this.memory);
     try {
       return await this.run(container.id, request, output, signal, undo, log);
@@ -49,7 +49,7 @@ export class ExecSync {
   };
 
   private async run(containerId: string, { cmd, timeout }: ExecSyncRequest, output: CapturedOutput, signal: AbortSignal, undo: ExecUndo, log: Logger): Promise<ExecSyncResponse> {
-    const steps = new Steps('ExecSync', this.failpoints, log);
+    const steps = Steps.of('ExecSync', this.failpoints, log);
     const sink = (name: 'stdout' | 'stderr') => ({ data: (chunk: Buffer) => output.add(name, chunk), end: () => undefined });
     const exec = await this.processes.start({ containerId, cmd, stdin: false, tty: false, sink }, steps, undo, signal);
     // It is the command that has this time, not the shim that starts it: a probe does not fail because its node is busy.

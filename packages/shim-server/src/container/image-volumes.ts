@@ -16,6 +16,7 @@ import { mountReadOnly } from '../runtime/snapshot-mount.js';
 import { checkImageIdMappings, isImageMount, type PodUserNamespace } from '../spec/index.js';
 import type { ImageVolume } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
+import { ownedBy } from '../state/owner-labels.js';
 import { Token } from '../tokens.js';
 
 /** PATH_MAX without its final NUL, and NAME_MAX (limits.h). */
@@ -88,7 +89,7 @@ export class ImageVolumes {
     if (volumes.length > 0) await mkdir(this.layout.lookup, { recursive: true, mode: 0o700 });
     for (const volume of volumes) {
       try {
-        await this.mountOne(this.hostPath(containerId, volume.index), volume, mounts[volume.index]?.imageSubPath ?? '', owner);
+        await this.mountOne(containerId, volume, mounts[volume.index]?.imageSubPath ?? '', owner);
       } catch (error) {
         throw mountFailed(volume.index, error);
       }
@@ -108,12 +109,13 @@ export class ImageVolumes {
     return join(this.layout.imageVolumes(containerId), String(index));
   }
 
-  private async mountOne(path: string, volume: ImageVolume, subPath: string, { label, userns }: VolumeOwner): Promise<void> {
+  private async mountOne(containerId: string, volume: ImageVolume, subPath: string, { label, userns }: VolumeOwner): Promise<void> {
+    const path = this.hostPath(containerId, volume.index);
     await mkdir(path, { recursive: true, mode: 0o711 });
     const { snapshotter, snapshotKey, imageId } = volume;
     const image = this.images.find(imageId);
     if (image === undefined) throw notFound('image', imageId);
-    const view = () => this.containerd.snapshots.view(snapshotter, snapshotKey, image.chainId);
+    const view = () => this.containerd.snapshots.view(snapshotter, snapshotKey, image.chainId, { labels: ownedBy(containerId) });
     const snapshot = await this.unpacker.over(image, snapshotter, view);
     const ids = userns === undefined ? undefined : { path: userns, scratch: this.layout.lookup };
     const options = { context: label, userns: ids };

@@ -10,14 +10,16 @@ import { toStatus } from '../grpc/status.js';
 import { discardTask } from '../runtime/already-gone.js';
 import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
+import { OwedWork } from '../runtime/owed-work.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { onNode, podUserNamespace, ROOT_USER } from '../spec/index.js';
 import { unixNanos } from '../state/clock.js';
-import type { ContainerRecord } from '../state/container-record.js';
+import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
+import type { StepOf, UndoOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
@@ -33,6 +35,9 @@ const START_ERROR_CODE = 128;
 /** Failures of the way to containerd: they say nothing of the container, and a retry may work. */
 const TRANSPORT_FAILURES = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]);
 
+type StartSteps = Steps<StepOf<'StartContainer'>>;
+type StartRollback = Rollback<UndoOf<'StartContainer'>>;
+
 /** CRI StartContainer: log and FIFOs, then the task. A container that cannot be started has exited with StartError. */
 @scoped(Lifecycle.ContainerScoped)
 export class StartContainer {
@@ -47,6 +52,7 @@ export class StartContainer {
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(Restoration) private readonly restoration: Restoration,
     @inject(OomKills) private readonly oomKills: OomKills,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -60,31 +66,33 @@ export class StartContainer {
   };
 
   private async start(id: string, log: Logger): Promise<void> {
-    const container = this.containers.require(id);
+    let container = this.containers.require(id);
     if (container.phase !== 'created') {
       throw failedPrecondition(`container ${id} is ${container.phase}; only a created one can be started`);
     }
+    // Recovery could not finish; a task that is left is replaced.
+    if (container.discarding === true) container = await this.containers.update(id, ({ discarding: _, ...record }) => record);
     const sandbox = this.sandboxes.require(container.sandboxId);
     if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
-    const rollback = new Rollback(log);
+    const steps = Steps.of('StartContainer', this.failpoints, log);
+    const rollback = Rollback.of('StartContainer', this.failpoints, log);
     try {
-      const pid = await this.startTask(container, sandbox, rollback, log);
+      const pid = await this.startTask(container, sandbox, steps, rollback);
       this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanos() }));
       this.watch.begin(id);
       await this.restoration.forget(container);
     } catch (failure) {
       const error = await this.restoration.explain(container, failure);
       rollback.add('end the restore', () => this.restoration.end(container));
-      await rollback.run();
-      await this.recordStartError(container, error);
+      if (!(await rollback.run())) this.owed.owe(id, 'take back the start', () => this.locks.run(id, undefined, () => this.discard(id)));
+      await this.recordStartError(container, error, steps);
       throw error;
     }
   }
 
-  private async startTask(container: ContainerRecord, sandbox: SandboxRecord, rollback: Rollback, log: Logger): Promise<number> {
+  private async startTask(container: ContainerRecord, sandbox: SandboxRecord, steps: StartSteps, rollback: StartRollback): Promise<number> {
     const { id } = container;
     const { tasks, snapshots } = this.containerd;
-    const steps = new Steps('StartContainer', this.failpoints, log);
     const handler = this.handlers.of(sandbox);
     // It ran when the container was created; the number of its process may be another's by now.
     await pidTarget(this.containers, sandbox.id, container.config);
@@ -111,16 +119,20 @@ export class StartContainer {
     return steps.do('start the task', () => tasks.start(id, undefined, this.restoration.limit(container)));
   }
 
-  private async recordStartError({ id, restored }: ContainerRecord, error: unknown): Promise<void> {
+  /** What a start that failed has left. One that is started again, or was removed, has seen to it itself. */
+  private async discard(id: string): Promise<void> {
+    if (this.containers.get(id)?.phase === 'running') return;
+    await discardTask(this.containerd.tasks, id);
+    await this.io.close(id);
+  }
+
+  private async recordStartError({ id, restored }: ContainerRecord, error: unknown, steps: StartSteps): Promise<void> {
     const { code, message } = toStatus(error);
     // A restore that is late has been ended.
     const late = restored === true && code === status.DEADLINE_EXCEEDED;
     if (TRANSPORT_FAILURES.has(code) && !late) return;
-    await this.containers.update(id, (record) => ({
-      ...record,
-      phase: 'exited',
-      exit: { code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanos() },
-    }));
+    const exit: ContainerExit = { code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanos() };
+    await steps.do('record the start error', () => this.containers.update(id, (record) => ({ ...record, phase: 'exited', exit })));
   }
 }
 

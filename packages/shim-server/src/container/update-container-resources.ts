@@ -64,8 +64,8 @@ export class UpdateContainerResources {
   ): Promise<void> {
     const container = this.containers.require(id);
     if (container.phase === 'creating') throw failedPrecondition(`container ${id} is being created`);
-    const steps = new Steps('UpdateContainerResources', this.failpoints, log);
-    const rollback = new Rollback(log);
+    const steps = Steps.of('UpdateContainerResources', this.failpoints, log);
+    const rollback = Rollback.of('UpdateContainerResources', this.failpoints, log);
     const merged = mergeResources(container.config.linux?.resources, update);
     const built = buildResources(FIELD, merged, this.node, nodePolicy(this.config));
     const spec = await steps.do('read the spec', () => this.spec(id));

@@ -1,12 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import type { AuthConfig } from '@criquet/cri-api';
-import { isAlreadyExists, leaseExpireLabel, type Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition, notFound } from '../errors.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
+import { WorkLeases } from '../runtime/work-leases.js';
 import { Token } from '../tokens.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import { Rollback } from '../steps/rollback.js';
+import type { StepOf } from '../steps/registry.js';
+import { Steps } from '../steps/steps.js';
 import { ImageIndex, type IndexedImage } from './image-index.js';
 import { IMAGE_LABEL, PINNED_LABEL } from './image-labels.js';
 import { ImageUnpacker } from './image-unpacker.js';
@@ -28,8 +32,7 @@ export interface Pull {
   readonly signal?: AbortSignal;
 }
 
-/** A lease outlives a pull that nobody can end any more by this long. */
-const LEASE_HOURS = 24;
+type PullSteps = Steps<StepOf<'PullImage'>>;
 
 /** Pulls images through containerd's Transfer service and names them as CRI runtimes do: by tag, by digest, by id. */
 @scoped(Lifecycle.ContainerScoped)
@@ -43,8 +46,10 @@ export class ImagePuller {
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Logger) private readonly log: Logger,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(ImageIndex) private readonly images: ImageIndex,
     @inject(ImageUnpacker) private readonly unpacker: ImageUnpacker,
+    @inject(WorkLeases) private readonly leases: WorkLeases,
   ) {
     const { maxParallelPulls, maxPulls } = config.image;
     this.slots = new Slots(maxParallelPulls);
@@ -66,14 +71,19 @@ export class ImagePuller {
     const name = formatReference(reference);
     const labels = { ...IMAGE_LABEL, ...(pinned || this.isPinned(name) ? PINNED_LABEL : {}) };
     const headers = await this.tokenHeaders(reference, auth);
-    const lease = `criquet-pull-${randomBytes(8).toString('hex')}`;
+    const lease = this.leases.name('pull');
+    const log = this.log.child({ image: name });
+    const steps = Steps.of('PullImage', this.failpoints, log);
+    const undo = Rollback.of('PullImage', this.failpoints, log);
     try {
-      await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: leaseEnd() } });
-      await this.transfer(name, snapshotter, lease, labels, headers, auth, signal);
-      return await this.finish(reference, name, snapshotter, labels, signal);
+      await steps.do('lease what is pulled', async () => {
+        undo.add('delete the lease', () => this.leases.end(lease));
+        await this.leases.begin(lease);
+      });
+      await steps.do('transfer the image', () => this.transfer(name, snapshotter, lease, labels, headers, auth, signal));
+      return await this.finish(reference, name, snapshotter, labels, steps, signal);
     } finally {
-      // One that cannot be deleted now expires by itself; it says nothing of the pull.
-      await this.containerd.leases.delete(lease).catch(() => undefined);
+      await undo.run();
     }
   }
 
@@ -121,23 +131,40 @@ export class ImagePuller {
     name: string,
     snapshotter: string,
     labels: Record<string, string>,
+    steps: PullSteps,
     signal: AbortSignal | undefined,
   ): Promise<IndexedImage> {
-    const image = await this.requireUsable(name, snapshotter, signal);
-    const { target } = await this.containerd.images.get(name);
-    const digestName = `${repository(reference)}@${target.digest}`;
-    await Promise.all([digestName, image.id].map((alias) => this.alias(alias, target, labels)));
+    const image = await this.requireUsable(name, snapshotter, steps, signal);
+    await steps.do('name the image', async () => {
+      const { target } = await this.containerd.images.get(name);
+      const digestName = `${repository(reference)}@${target.digest}`;
+      await Promise.all([digestName, image.id].map((alias) => this.alias(alias, target, labels)));
+    });
     return this.images.find(name) ?? image;
   }
 
-  /** Looks at what was pulled, and unpacks what is not; an image that cannot be used does not stay. */
-  private async requireUsable(name: string, snapshotter: string, signal: AbortSignal | undefined): Promise<IndexedImage> {
+  /** Looks at what was pulled, and unpacks what is not. */
+  private async requireUsable(name: string, snapshotter: string, steps: PullSteps, signal: AbortSignal | undefined): Promise<IndexedImage> {
+    const image = await steps.do('read the image', () => this.orDiscard(name, () => this.read(name)));
+    await steps.do('unpack the image', () =>
+      this.orDiscard(name, async () => {
+        if (!(await this.unpacker.holds(image, snapshotter))) await this.unpacker.unpack(image, snapshotter, signal);
+      }),
+    );
+    return image;
+  }
+
+  private async read(name: string): Promise<IndexedImage> {
+    await this.images.refresh(name);
+    const image = this.images.find(name);
+    if (image === undefined) throw notFound('image', name);
+    return image;
+  }
+
+  /** An image that turns out not to be usable does not stay. */
+  private async orDiscard<T>(name: string, deed: () => Promise<T>): Promise<T> {
     try {
-      await this.images.refresh(name);
-      const image = this.images.find(name);
-      if (image === undefined) throw notFound('image', name);
-      if (!(await this.unpacker.holds(image, snapshotter))) await this.unpacker.unpack(image, snapshotter, signal);
-      return image;
+      return await deed();
     } catch (error) {
       const unusable = unusableImage(error, name);
       if (unusable === undefined) throw error;
@@ -172,9 +199,4 @@ export class ImagePuller {
     }
     return { authorization: `Bearer ${token}` };
   }
-}
-
-/** RFC 3339, as containerd reads it. */
-function leaseEnd(): string {
-  return new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
 }

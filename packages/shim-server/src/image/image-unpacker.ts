@@ -3,7 +3,6 @@ import {
   chainId,
   isAlreadyExists,
   isNotFound,
-  leaseExpireLabel,
   resolveImage,
   type Containerd,
   type Descriptor,
@@ -12,13 +11,12 @@ import {
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { failedPrecondition, type ShimError } from '../errors.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
+import { WorkLeases } from '../runtime/work-leases.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import { Token } from '../tokens.js';
 import type { IndexedImage } from './image-index.js';
 import { unusableImage } from './pull-error.js';
 
-/** How long the lease of an unpacking that nobody ends lasts, in hours. */
-const LEASE_HOURS = 24;
 /** Layers may be large and disks slow; containerd bounds an unpacking by nothing at all. */
 const APPLY_MS = 60 * 60_000;
 
@@ -30,7 +28,10 @@ const APPLY_MS = 60 * 60_000;
 export class ImageUnpacker {
   private readonly mutex = new KeyedMutex();
 
-  constructor(@inject(Token.Containerd) private readonly containerd: Containerd) {}
+  constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(WorkLeases) private readonly leases: WorkLeases,
+  ) {}
 
   /** Whether there is nothing to do. */
   async holds(image: Pick<IndexedImage, 'chainId'>, snapshotter: string): Promise<boolean> {
@@ -61,13 +62,12 @@ export class ImageUnpacker {
   async unpack(image: Pick<IndexedImage, 'chainId' | 'name'>, snapshotter: string, signal?: AbortSignal): Promise<void> {
     await this.mutex.run(`${snapshotter} ${image.chainId}`, signal, async () => {
       if (await this.holds(image, snapshotter)) return;
-      const lease = `criquet-unpack-${randomBytes(8).toString('hex')}`;
-      const expires = new Date(Date.now() + LEASE_HOURS * 3_600_000).toISOString();
+      const lease = this.leases.name('unpack');
       try {
-        await this.containerd.leases.create({ id: lease, labels: { [leaseExpireLabel]: expires } });
+        await this.leases.begin(lease);
         await this.unpackLayers(image.name, snapshotter, lease, signal);
       } finally {
-        await this.containerd.leases.delete(lease).catch(() => undefined);
+        await this.leases.end(lease);
       }
     });
   }

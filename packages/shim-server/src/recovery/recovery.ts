@@ -1,4 +1,5 @@
-import { isNotFound, isTaskGone, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
+import { endLeftoverPlugins } from '@criquet/network-cni';
+import { isNotFound, isTaskGone, type CallOptions, type Containerd, type ContainerRecord as ContainerdRecord, type TaskStatus } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
@@ -11,18 +12,25 @@ import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
 import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
+import { OwedWork } from '../runtime/owed-work.js';
 import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
+import { orAbort } from '../state/keyed-mutex.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { isObjectId } from '../state/object-id.js';
 import type { RecordCodec } from '../state/record-codec.js';
 import { KIND_LABEL, type RecordKind } from '../state/record-labels.js';
 import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
-import { Token, type Containers, type Sandboxes } from '../tokens.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { StepOf } from '../steps/registry.js';
+import { Steps } from '../steps/steps.js';
+import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
 
-/** How long one object may hold up the start. */
+/** How long containerd may take for what is asked about one object. */
 const OBJECT_TIMEOUT_MS = 5_000;
+/** How long one object may hold up the start, whatever hangs; its recovery goes on behind. */
+const START_LIMIT_MS = 6_000;
 
 /**
  * Rebuilds the index from containerd at start: every object alone, so that a broken or hanging one hurts no other. What was
@@ -44,6 +52,9 @@ export class Recovery {
     @inject(PodRemoval) private readonly podRemoval: PodRemoval,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(CaptureWork) private readonly captures: CaptureWork,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
+    @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
   async run(): Promise<void> {
@@ -52,6 +63,7 @@ export class Recovery {
       this.records('sandbox', sandboxCodec, (record) => brokenSandbox(record, { netnsPath: this.layout.netns(record.id), usernsPath: this.layout.userns(record.id) })),
       this.records('container', containerCodec, brokenContainer),
     ]);
+    await this.alone({}, () => this.endPlugins(sandboxes));
     for (const sandbox of sandboxes) this.sandboxes.adopt(sandbox);
     for (const container of containers) this.containers.adopt(container);
     await Promise.all([
@@ -91,10 +103,16 @@ export class Recovery {
 
   private async alone(ids: Record<string, string>, work: () => Promise<void>): Promise<void> {
     try {
-      await work();
+      await orAbort(work(), AbortSignal.timeout(START_LIMIT_MS));
     } catch (error) {
       this.log.error({ ...ids, err: toStatus(error).message }, 'not recovered; it is shown as it was and can be removed');
     }
+  }
+
+  /** A plugin outlives the daemon that was killed while it ran; its ADD must not end after the DEL that takes it back. */
+  private async endPlugins(sandboxes: readonly SandboxRecord[]): Promise<void> {
+    const pids = await endLeftoverPlugins(new Set(sandboxes.filter(({ networkAttached }) => networkAttached).map(({ id }) => id)), { proc: this.roots.proc });
+    if (pids.length > 0) this.log.warn({ pids }, 'CNI plugins of a killed daemon still ran and were killed');
   }
 
   private async recoverSandbox(sandbox: SandboxRecord): Promise<void> {
@@ -129,7 +147,7 @@ export class Recovery {
 
   private async recoverContainer(container: ContainerRecord): Promise<void> {
     // A daemon killed during a checkpoint has left it paused.
-    this.captures.recover(container.id);
+    this.captures.recover(container.id, this.steps(container));
     switch (container.phase) {
       case 'creating':
         return this.recoverCreation(container);
@@ -148,15 +166,25 @@ export class Recovery {
       const created = this.containers.note(container.id, (record) => ({ ...record, phase: 'created' }));
       return this.recoverStart(created);
     }
-    await this.remover.remove(container.id, AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    try {
+      await this.remover.discard(container.id, this.steps(container), AbortSignal.timeout(OBJECT_TIMEOUT_MS));
+    } catch (error) {
+      this.remover.owe(container.id);
+      throw error;
+    }
   }
 
   /** A start that the daemon did not survive: the container runs, or can be started again. */
   private async recoverStart(container: ContainerRecord): Promise<void> {
-    const task = await this.task(container.id);
-    if (task === undefined) return;
-    if (task.status !== 'created') return this.resume(container);
-    await discardTask(this.containerd.tasks, container.id, withinLimit());
+    const { id } = container;
+    const task = await this.task(id);
+    if (task !== undefined && task.status !== 'created' && container.discarding !== true) return this.resume(container);
+    if (task !== undefined) {
+      // It is killed before it is deleted: a daemon that dies between the two must not be taken for one that dies while the container ran.
+      await this.containers.update(id, (record) => ({ ...record, discarding: true }));
+      await this.steps(container).do('delete the task', () => discardTask(this.containerd.tasks, id, withinLimit()));
+    }
+    if (this.containers.get(id)?.discarding === true) await this.containers.update(id, ({ discarding: _, ...record }) => record);
   }
 
   /** What ended meanwhile is noticed by the watch at once. */
@@ -177,8 +205,28 @@ export class Recovery {
   }
 
   private async release(container: ContainerRecord): Promise<void> {
-    await this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone);
-    await this.io.close(container.id);
+    const steps = this.steps(container);
+    if (container.exit?.reason === 'StartError') return this.takeBackStart(container.id, steps);
+    await steps.do('delete the task', () => this.containerd.tasks.delete(container.id, withinLimit()).catch(ignoreTaskGone));
+    await steps.do('remove the FIFOs', () => this.io.close(container.id));
+  }
+
+  /** The undo of a start that failed may have failed too: what is left of it may still run. */
+  private async takeBackStart(id: string, steps: Steps<StepOf<'Recovery'>>): Promise<void> {
+    const takeBack = async (options: CallOptions) => {
+      await steps.do('delete the task', () => discardTask(this.containerd.tasks, id, options));
+      await steps.do('remove the FIFOs', () => this.io.close(id));
+    };
+    try {
+      await takeBack(withinLimit());
+    } catch (error) {
+      this.owed.owe(id, 'take back the start', (signal) => takeBack({ signal }));
+      throw error;
+    }
+  }
+
+  private steps({ id }: ContainerRecord): Steps<StepOf<'Recovery'>> {
+    return Steps.of('Recovery', this.failpoints, this.log.child({ containerId: id }));
   }
 
   private async task(id: string): Promise<{ pid: number; status: TaskStatus } | undefined> {

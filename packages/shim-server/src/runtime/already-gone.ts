@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isNotFound, isTaskGone, type CallOptions, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
 
 /** For `catch`: what was to be removed is gone already. */
@@ -23,6 +25,29 @@ export async function discardTask(tasks: Tasks, id: string, options: CallOptions
     ignoreTaskGone(error);
   }
   await tasks.delete(id, options).catch(ignoreTaskGone);
+}
+
+/** An exec process, and the directory of its FIFOs. */
+export interface ExecRemains {
+  readonly containerId: string;
+  readonly execId: string;
+  readonly directory: string;
+}
+
+/** Kills an exec process where it still runs, removes it, and then the directory that tells of it; what is gone is fine. @throws the signal's reason */
+export async function discardExec(tasks: Tasks, { containerId, execId, directory }: ExecRemains, signal: AbortSignal): Promise<void> {
+  for (let ms = 10; ; ms = Math.min(ms * 2, 1_000)) {
+    try {
+      await tasks.deleteProcess(containerId, execId, { signal });
+      break;
+    } catch (error) {
+      if (isTaskGone(error)) break;
+      signal.throwIfAborted();
+    }
+    await tasks.kill(containerId, { signal: SIGKILL, execId }, { signal }).catch(() => undefined);
+    await pause(ms, undefined, { signal, ref: false });
+  }
+  await rm(directory, { recursive: true, force: true });
 }
 
 /** Removes a snapshot; one that is gone is fine. */

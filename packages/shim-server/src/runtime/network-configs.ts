@@ -1,4 +1,4 @@
-import { ConfigDirectory, type ConfigState } from '@criquet/network-cni';
+import { ConfigDirectory, type ConfigState, type NetworkConfigList } from '@criquet/network-cni';
 import type { CriquetConfig } from '../config/index.js';
 
 /** The network configurations of the node, and those of the runtime handlers that have a directory of their own; each is followed. */
@@ -25,6 +25,12 @@ export class NetworkConfigs {
   /** The handlers with a directory of their own, and what was found in it. */
   ofHandlers(): ReadonlyMap<string, ConfigState> {
     return new Map([...this.own].map(([name, directory]) => [name, directory.current()]));
+  }
+
+  /** Every network that is configured, for whatever handler, each name once. */
+  all(): NetworkConfigList[] {
+    const lists = [this.node, ...this.own.values()].flatMap((directory) => directory.current().lists ?? []);
+    return [...new Map(lists.reverse().map((list) => [list.name, list])).values()];
   }
 
   /** Resolves when every directory was looked at. */

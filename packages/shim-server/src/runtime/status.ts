@@ -3,7 +3,9 @@ import type { Cni, ConfigState } from '@criquet/network-cni';
 import type { RuntimeCondition, RuntimeFeatures, RuntimeHandlerFeatures, StatusRequest, StatusResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CheckpointReadiness } from '../checkpoint/checkpoint-readiness.js';
+import type { DaemonHoldings } from '../audit/audited-node.js';
 import type { CriquetConfig } from '../config/index.js';
+import { ContainerIo } from '../container/container-io.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
 import { verboseJson } from '../grpc/verbose-json.js';
@@ -38,6 +40,7 @@ export class RuntimeStatus {
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(Token.StreamServer) private readonly streams: StreamServer,
     @inject(CheckpointReadiness) private readonly checkpoints: CheckpointReadiness,
+    @inject(ContainerIo) private readonly io: ContainerIo,
   ) {}
 
   readonly handle: UnaryCall<StatusRequest, StatusResponse> = async ({ verbose }) => {
@@ -106,6 +109,8 @@ export class RuntimeStatus {
       // Not `runtimeHandlers`: crictl would show it in the place of the reply's own field.
       handlers: verboseJson(Object.fromEntries(this.handlers.names().map((name) => [name, this.shownHandler(name)]))),
       checkpoint: verboseJson(this.checkpoints.info()),
+      // What `criquet audit` cannot see from outside.
+      holdings: JSON.stringify({ logs: this.io.openLogs(), streamTokens: this.streams.waiting() } satisfies DaemonHoldings),
       node: verboseJson(this.node),
     };
   }

@@ -14,12 +14,13 @@ import { failedPrecondition, invalidArgument, ShimError } from '../errors.js';
 import { status } from '@grpc/grpc-js';
 import { NetworkConfigs } from '../runtime/network-configs.js';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { detachCached } from './detach-cached.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { shownCniResult, type ShownCniResult } from './shown-cni-result.js';
 import { Token } from '../tokens.js';
 
 /** The interface of a pod's first network; further networks are net1, net2 … */
-const interfaceName = (index: number): string => (index === 0 ? 'eth0' : `net${index}`);
+export const interfaceName = (index: number): string => (index === 0 ? 'eth0' : `net${index}`);
 
 /** Attaches pods to the networks that the CNI configuration directory names, and detaches them. */
 @scoped(Lifecycle.ContainerScoped)
@@ -62,17 +63,22 @@ export class PodNetwork {
 
   /**
    * DEL on every network that ADD was tried on, by the configuration that ADD used, also when that configuration, the network
-   * namespace or the daemon that made it is gone.
+   * namespace or the daemon that made it is gone. A pod that had an address and is not in the cache any more is detached from
+   * what its handler's networks are today: its cache was lost, the address still is reserved.
    */
   async detach(sandbox: SandboxRecord, signal?: AbortSignal): Promise<void> {
+    const { delTimeout: timeoutMs } = this.settings.cni;
     const attached = await this.cni.cachedAttachments({ containerId: sandbox.id });
     const netns = (await this.netns.exists(sandbox.netnsPath)) ? sandbox.netnsPath : '';
     for (const cached of attached.reverse()) {
-      await this.cni.delCached(cached, {
-        netns,
-        timeoutMs: this.settings.cni.delTimeout,
-        ...(signal === undefined ? {} : { signal }),
-      });
+      // Its name tells no arguments; the record does.
+      const whole = cached.list === undefined ? { ...cached, attachment: { ...cached.attachment, ...this.argumentsOf(sandbox) } } : cached;
+      await detachCached(this.cni, whole, { netns, timeoutMs, configured: this.configs.all(), signal });
+    }
+    if (attached.length > 0 || sandbox.ips.length === 0) return;
+    const { lists = [] } = this.configs.of(sandbox.handler);
+    for (const [index, list] of [...lists.entries()].reverse()) {
+      await this.cni.del(list, { ...this.attachment(sandbox, index), netns }, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
     }
   }
 
@@ -94,12 +100,13 @@ export class PodNetwork {
   }
 
   private attachment(sandbox: SandboxRecord, index: number): Attachment {
+    return { containerId: sandbox.id, netns: sandbox.netnsPath, ifName: interfaceName(index), ...this.argumentsOf(sandbox) };
+  }
+
+  private argumentsOf(sandbox: SandboxRecord): Pick<Attachment, 'args' | 'capabilityArgs'> {
     const { config } = sandbox;
     const dns = config.dnsConfig;
     return {
-      containerId: sandbox.id,
-      netns: sandbox.netnsPath,
-      ifName: interfaceName(index),
       args: kubernetesCniArgs({
         namespace: config.metadata?.namespace ?? '',
         name: config.metadata?.name ?? '',

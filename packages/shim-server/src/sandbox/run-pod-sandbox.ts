@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { needsLevel, type NodeFacts } from '../spec/index.js';
 import { configDigest } from '../state/config-digest.js';
@@ -12,6 +14,7 @@ import { newObjectId } from '../state/object-id.js';
 import { sandboxName } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
+import type { StepOf, UndoOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token, type Sandboxes } from '../tokens.js';
@@ -24,6 +27,9 @@ import { SandboxTeardown } from './sandbox-teardown.js';
 import { SelinuxLevels } from './selinux-levels.js';
 import { SandboxWatch } from './sandbox-watch.js';
 import { validateSandboxConfig } from './validate-sandbox-config.js';
+
+type RunSteps = Steps<StepOf<'RunPodSandbox'>>;
+type RunRollback = Rollback<UndoOf<'RunPodSandbox'>>;
 
 /** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
 @scoped(Lifecycle.ContainerScoped)
@@ -44,6 +50,7 @@ export class RunPodSandbox {
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
     @inject(SandboxWatch) private readonly watch: SandboxWatch,
     @inject(SelinuxLevels) private readonly levels: SelinuxLevels,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
@@ -73,8 +80,11 @@ export class RunPodSandbox {
   ): Promise<string> {
     const existing = this.sandboxes.byName(name);
     if (existing?.phase === 'ready' && existing.configDigest === marks.configDigest) return existing.id;
-    if (existing?.phase === 'failed') await this.teardown.remove(existing.id);
-    else if (existing !== undefined) {
+    if (existing?.phase === 'failed') {
+      const steps = Steps.of('RunPodSandbox', this.failpoints, log.child({ podSandboxId: existing.id }));
+      progress.steps = steps;
+      await this.teardown.remove(existing.id, steps);
+    } else if (existing !== undefined) {
       const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
       throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);
     }
@@ -90,7 +100,7 @@ export class RunPodSandbox {
   ): Promise<string> {
     const id = newObjectId();
     const sandboxLog = log.child({ podSandboxId: id });
-    const steps = new Steps('RunPodSandbox', this.failpoints, sandboxLog);
+    const steps = Steps.of('RunPodSandbox', this.failpoints, sandboxLog);
     progress.steps = steps;
     const selinuxOptions = request.config?.linux?.securityContext?.selinuxOptions;
     const selinuxLevel = needsLevel(selinuxOptions, this.node) ? this.levels.reserve() : undefined;
@@ -103,8 +113,8 @@ export class RunPodSandbox {
     }
   }
 
-  private async carryOut(id: string, plan: SandboxPlan, steps: Steps, log: Logger): Promise<string> {
-    const rollback = new Rollback(log);
+  private async carryOut(id: string, plan: SandboxPlan, steps: RunSteps, log: Logger): Promise<string> {
+    const rollback = Rollback.of('RunPodSandbox', this.failpoints, log);
     const { config } = plan.record;
     try {
       await steps.do('write the record', async () => {
@@ -132,9 +142,14 @@ export class RunPodSandbox {
         }),
         this.startPause(id, plan, steps, rollback),
       );
-      await steps.do('record that it is ready', () =>
-        this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid })),
-      );
+      await steps.do('record that it is ready', async () => {
+        // containerd may have it although the answer got lost: it must not be taken for ready while it is being undone.
+        rollback.add('record that it has failed', async () => {
+          if (this.sandboxes.get(id) === undefined) return;
+          await this.sandboxes.update(id, (record) => ({ ...record, phase: 'failed' })).catch(ignoreNotFound);
+        });
+        await this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid }));
+      });
       this.watch.begin(id);
       return id;
     } catch (error) {
@@ -148,10 +163,11 @@ export class RunPodSandbox {
     }
   }
 
-  private async startPause(id: string, plan: SandboxPlan, steps: Steps, rollback: Rollback): Promise<number> {
+  private async startPause(id: string, plan: SandboxPlan, steps: RunSteps, rollback: RunRollback): Promise<number> {
     const pid = await steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
+        await this.cgroups.remove(plan.record);
         await this.rootfs.remove(plan.record);
       });
       return this.pauseTask.create(id, await plan.rootfs(), plan.handler);

@@ -6,6 +6,7 @@ import { ImagePuller } from '../image/image-puller.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
 import type { PodUserNamespace } from '../spec/index.js';
+import { ownedBy } from '../state/owner-labels.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token } from '../tokens.js';
 import { snapshotLabels } from '../userns/snapshot-labels.js';
@@ -65,7 +66,7 @@ export class SandboxRootfs {
       imageConfig: image.config.config ?? {},
       mounts: async () => {
         try {
-          const labels = snapshotLabels(userns);
+          const labels = { ...snapshotLabels(userns), ...ownedBy(sandboxId) };
           return await this.unpacker.over(image, snapshotter, () => snapshots.prepare(snapshotter, sandboxId, image.chainId, { labels }));
         } catch (error) {
           if (isAlreadyExists(error)) return snapshots.mounts(snapshotter, sandboxId);

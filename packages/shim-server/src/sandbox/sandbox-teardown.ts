@@ -1,10 +1,14 @@
 import type { NetnsProvider } from '@criquet/network-cni';
+import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
-import { inStep } from '../steps/step-error.js';
+import type { Failpoints } from '../steps/failpoints.js';
+import type { DiscardSandboxStep, StopSandboxStep } from '../steps/registry.js';
+import { Steps } from '../steps/steps.js';
 import { Token, type Sandboxes } from '../tokens.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
@@ -19,10 +23,13 @@ export class SandboxTeardown {
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Netns) private readonly netns: NetnsProvider,
+    @inject(Token.Failpoints) private readonly failpoints: Failpoints,
+    @inject(Token.Logger) private readonly log: Logger,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
+    @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
     @inject(OwedWork) private readonly owed: OwedWork,
   ) {}
 
@@ -30,13 +37,13 @@ export class SandboxTeardown {
    * Network and pause process side by side (the pinned netns keeps either from depending on the other), then what they used.
    * The sandbox is then `stopped`; its record and files remain.
    */
-  stop(sandboxId: string, signal?: AbortSignal): Promise<void> {
+  stop(sandboxId: string, steps: Steps<StopSandboxStep>, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
       const sandbox = this.sandboxes.get(sandboxId);
       if (sandbox === undefined) return;
       const done = await Promise.allSettled([
-        inStep('remove the pause process', () => this.pauseTask.remove(sandboxId, signal)),
-        this.detach(sandbox, signal),
+        steps.do('remove the pause process', () => this.pauseTask.remove(sandboxId, signal)),
+        this.detach(sandbox, steps, signal),
       ]);
       const failed = done.find((result) => result.status === 'rejected');
       if (done[0].status === 'fulfilled') {
@@ -44,40 +51,44 @@ export class SandboxTeardown {
         this.sandboxes.amend(sandboxId, stopped);
       }
       if (failed !== undefined) throw failed.reason as Error;
-      await inStep('release the namespaces', () => this.releaseNamespaces(sandbox));
-      await inStep('unmount shared memory', () => this.files.unmount(sandboxId));
-      // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
-      await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false })).catch(ignoreNotFound);
+      await steps.do('release the namespaces', () => this.releaseNamespaces(sandbox));
+      await steps.do('unmount shared memory', () => this.files.unmount(sandboxId));
+      await steps.do('record that it has stopped', async () => {
+        // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
+        await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false })).catch(ignoreNotFound);
+      });
     });
   }
 
   /** What a stopped sandbox still has: files, snapshot, record. Never while somebody else stops it. */
-  discard(sandboxId: string, signal?: AbortSignal): Promise<void> {
+  discard(sandboxId: string, steps: Steps<DiscardSandboxStep>, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
-      await inStep('remove the pod files', () => this.files.remove(sandboxId));
       const sandbox = this.sandboxes.get(sandboxId);
-      if (sandbox !== undefined) await inStep('remove the snapshot', () => this.rootfs.remove(sandbox));
-      await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
+      if (sandbox !== undefined) await steps.do('remove the cgroup of the pause process', () => this.cgroups.remove(sandbox));
+      await steps.do('remove the pod files', () => this.files.remove(sandboxId));
+      if (sandbox !== undefined) await steps.do('remove the snapshot of the pause process', () => this.rootfs.remove(sandbox));
+      await steps.do('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });
   }
 
   /** {@link stop}, then {@link discard}. */
-  async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    await this.stop(sandboxId, signal);
-    await this.discard(sandboxId, signal);
+  async remove(sandboxId: string, steps: Steps<StopSandboxStep | DiscardSandboxStep>, signal?: AbortSignal): Promise<void> {
+    await this.stop(sandboxId, steps, signal);
+    await this.discard(sandboxId, steps, signal);
   }
 
   /** Owes what is left of a teardown that failed: {@link remove} for a creation that failed, {@link stop} for the rest. */
   owe(sandboxId: string): void {
     this.owed.owe(sandboxId, 'tear down the sandbox', async (signal) => {
       const failed = this.sandboxes.get(sandboxId)?.phase === 'failed';
-      await (failed ? this.remove(sandboxId, signal) : this.stop(sandboxId, signal));
+      const steps = Steps.of('OwedTeardown', this.failpoints, this.log.child({ podSandboxId: sandboxId }));
+      await (failed ? this.remove(sandboxId, steps, signal) : this.stop(sandboxId, steps, signal));
     });
   }
 
-  private async detach(sandbox: SandboxRecord, signal?: AbortSignal): Promise<void> {
+  private async detach(sandbox: SandboxRecord, steps: Steps<StopSandboxStep>, signal?: AbortSignal): Promise<void> {
     if (!sandbox.networkAttached) return;
-    await inStep('detach from the pod network', () => this.network.detach(sandbox, signal));
+    await steps.do('detach from the pod network', () => this.network.detach(sandbox, signal));
   }
 
   private async releaseNamespaces({ netnsPath, usernsPath }: SandboxRecord): Promise<void> {

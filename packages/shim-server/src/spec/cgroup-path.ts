@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { invalidArgument } from '../errors.js';
+import { isObjectId } from '../state/object-id.js';
 
 const FIELD = 'config.linux.cgroup_parent';
 
@@ -45,4 +46,11 @@ export function cgroupPath(
     );
   }
   return posix.join('/', parent, id);
+}
+
+/** The id in the name of a cgroup of the form that {@link cgroupPath} gives, for either driver; undefined for other names. */
+export function cgroupOwner(name: string): string | undefined {
+  const scope = name.startsWith(`${SCOPE_PREFIX}-`) && name.endsWith('.scope');
+  const id = scope ? name.slice(SCOPE_PREFIX.length + 1, -'.scope'.length) : name;
+  return isObjectId(id) ? id : undefined;
 }

@@ -29,7 +29,7 @@ export { buildSandboxSpec } from './sandbox-spec.js';
 
 /** Parts that other calls share. */
 export { ANNOTATIONS } from './annotations.js';
-export { cgroupPath } from './cgroup-path.js';
+export { cgroupOwner, cgroupPath } from './cgroup-path.js';
 export { cgroupDirectory } from './cgroup-directory.js';
 export { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
 export { hasHostIpc, hasHostNetwork } from './namespaces.js';

@@ -83,6 +83,8 @@ export interface ContainerRecord extends ContainerVolumes {
   readonly checkpointing?: CheckpointIntent;
   /** Its process comes out of a checkpoint, unpacked below {@link Layout.checkpoint}, instead of being executed. */
   readonly restored?: boolean;
+  /** Its task was never started and is being discarded: that it ends meanwhile is no end of the container. */
+  readonly discarding?: boolean;
 }
 
 /** The name a container is reserved under. */

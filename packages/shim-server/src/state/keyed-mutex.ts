@@ -34,11 +34,9 @@ function newDeferred(): { promise: Promise<void>; resolve: () => void } {
 /** `promise`, or the signal's reason as soon as it aborts. */
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
-  if (signal.aborted) {
-    // It goes on, and nobody is told how it ends: without this a failure of it would end the daemon.
-    promise.catch(() => undefined);
-    throw signal.reason as Error;
-  }
+  // Nobody may be left to hear of its failure, which would end the daemon then.
+  promise.catch(() => undefined);
+  signal.throwIfAborted();
   let onAbort!: () => void;
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason as Error);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { CriquetConfig } from '../config/index.js';
 
 /** Where criquet keeps what belongs to an object. `stateDir` is lost at a reboot (tmpfs), `rootDir` is not. */
 export class Layout {
@@ -7,6 +8,10 @@ export class Layout {
     readonly rootDir: string,
     readonly netnsDir: string,
   ) {}
+
+  static of({ stateDir, rootDir, cni: { netnsDir } }: Pick<CriquetConfig, 'stateDir' | 'rootDir' | 'cni'>): Layout {
+    return new Layout(stateDir, rootDir, netnsDir === '' ? join(stateDir, 'netns') : netnsDir);
+  }
 
   /** hosts, hostname and resolv.conf of a sandbox. */
   sandboxFiles(sandboxId: string): string {
@@ -21,6 +26,11 @@ export class Layout {
   /** The tmpfs that is /dev/shm of a sandbox's containers. */
   shm(sandboxId: string): string {
     return join(this.sandboxState(sandboxId), 'shm');
+  }
+
+  /** Whether nobody else pins network namespaces where this criquet does. */
+  get ownsNetnsDir(): boolean {
+    return this.netnsDir.startsWith(`${this.stateDir}/`);
   }
 
   netns(sandboxId: string): string {

@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import { toStatus } from '../grpc/status.js';
 import { orAbort } from '../state/keyed-mutex.js';
+import type { Failpoints } from './failpoints.js';
+import type { Call, Place, UndoOf } from './registry.js';
 
 /** How long one undo may take; a caller's own deadline never counts here. */
 const UNDO_TIMEOUT_MS = 30_000;
 
 interface Undo {
-  readonly description: string;
+  readonly what: string;
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -14,14 +16,22 @@ interface Undo {
  * Collects the undo of each acquisition beside its deed and, when the call fails,
  * runs them in reverse order, each on a deadline of its own.
  */
-export class Rollback {
+export class Rollback<in U extends string> {
   private readonly undos: Undo[] = [];
 
-  constructor(private readonly log: Logger) {}
+  private constructor(
+    private readonly call: Call,
+    private readonly failpoints: Failpoints,
+    private readonly log: Logger,
+  ) {}
 
-  /** Registers an undo; `description` says in words what it takes back. */
-  add(description: string, run: (signal: AbortSignal) => Promise<void>): void {
-    this.undos.push({ description, run });
+  static of<C extends Call>(call: C, failpoints: Failpoints, log: Logger): Rollback<UndoOf<C>> {
+    return new Rollback<UndoOf<C>>(call, failpoints, log);
+  }
+
+  /** Registers an undo; `what` says in the words of the registry what it takes back. */
+  add(what: U, run: (signal: AbortSignal) => Promise<void>): void {
+    this.undos.push({ what, run });
   }
 
   /**
@@ -36,12 +46,19 @@ export class Rollback {
     for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) {
       try {
         const deadline = AbortSignal.timeout(UNDO_TIMEOUT_MS);
-        await orAbort(undo.run(deadline), deadline);
+        await orAbort(this.take(undo, deadline), deadline);
       } catch (error) {
-        this.log.error({ undo: undo.description, err: toStatus(error).message }, 'undo failed');
+        this.log.error({ undo: undo.what, err: toStatus(error).message }, 'undo failed');
         return false;
       }
     }
     return true;
+  }
+
+  private async take({ what, run }: Undo, deadline: AbortSignal): Promise<void> {
+    const place = `${this.call}/undo: ${what}` as Place;
+    await this.failpoints.reach(place, 'before');
+    await run(deadline);
+    await this.failpoints.reach(place, 'after');
   }
 }

@@ -12,7 +12,8 @@ export interface RequestTokensOptions {
 
 /** Keeps what a token stands for until it is used, once, or too old. */
 export class RequestTokens<T> {
-  private readonly entries = new Map<string, { readonly value: T; readonly timer: NodeJS.Timeout }>();
+  private readonly entries = new Map<string, { readonly value: T; readonly serial: number; readonly timer: NodeJS.Timeout }>();
+  private issued = 0;
 
   constructor(private readonly options: RequestTokensOptions) {}
 
@@ -21,7 +22,7 @@ export class RequestTokens<T> {
     if (this.entries.size >= this.options.limit) return undefined;
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const timer = setTimeout(() => this.entries.delete(token), this.options.ttlMs).unref();
-    this.entries.set(token, { value, timer });
+    this.entries.set(token, { value, serial: ++this.issued, timer });
     return token;
   }
 
@@ -32,6 +33,20 @@ export class RequestTokens<T> {
     clearTimeout(entry.timer);
     this.entries.delete(token);
     return entry.value;
+  }
+
+  /** What the tokens that wait stand for, each with a number of its own; the tokens themselves stay secret. */
+  waiting(): { readonly value: T; readonly serial: number }[] {
+    return [...this.entries.values()].map(({ value, serial }) => ({ value, serial }));
+  }
+
+  /** Makes tokens worth nothing. */
+  revoke(which: (value: T) => boolean): void {
+    for (const [token, { value, timer }] of this.entries) {
+      if (!which(value)) continue;
+      clearTimeout(timer);
+      this.entries.delete(token);
+    }
   }
 
   clear(): void {

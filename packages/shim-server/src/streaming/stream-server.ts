@@ -122,6 +122,16 @@ export class StreamServer {
     this.quota.check();
   }
 
+  /** The URLs that nobody has used yet, each by a name that does not tell it. */
+  waiting(): { readonly owner: string; readonly name: string }[] {
+    return this.tokens.waiting().map(({ value, serial }) => ({ owner: ownerOf(value), name: `${value.kind} ${serial}` }));
+  }
+
+  /** URLs for a sandbox or container that is gone are of no use. */
+  revoke(owner: string): void {
+    this.tokens.revoke((target) => ownerOf(target) === owner);
+  }
+
   private upgrade(upgrade: UpgradeRequest): void {
     upgrade.transport.on('error', () => upgrade.transport.destroy());
     try {
@@ -223,4 +233,8 @@ export class StreamServer {
     if (name !== '') this.subprotocols.set(request, name);
     this.webSockets.handleUpgrade(request, transport, head, then);
   }
+}
+
+function ownerOf(target: StreamTarget): string {
+  return target.kind === 'portforward' ? target.podSandboxId : target.containerId;
 }

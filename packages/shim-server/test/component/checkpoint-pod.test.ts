@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from '
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { test, type Test } from 'tap';
+import { CALL_STEPS } from '../../src/steps/registry.js';
 import { RUNNING, taskStatus, present } from './checkpoint-fixture.js';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
@@ -62,7 +63,8 @@ test('CheckpointPod: what it refuses, by field', async (t) => {
   t.same(await readdir(outputPath), []);
 });
 
-const POD_STEPS = ['record the checkpoint', 'pause', 'dump the processes', 'read the root file system', 'read the shared memory', 'resume', 'write the archive'];
+/** All but the last, which never fails: what it cannot do is owed. */
+const POD_STEPS = CALL_STEPS.CheckpointPod.steps.filter((step) => step !== 'end the checkpoint');
 
 for (const step of POD_STEPS) {
   test(`CheckpointPod fails or is killed at "${step}": both go on and nothing is left`, async (t) => {
@@ -159,7 +161,7 @@ test('RestorePod: what it refuses, by field; nothing is made', async (t) => {
   t.same(await present(shim), before);
 });
 
-for (const step of ['read the checkpoint', 'run the sandbox', 'create the containers', 'record that it is restored']) {
+for (const step of CALL_STEPS.RestorePod.steps) {
   test(`RestorePod fails or is killed at "${step}": no pod is left, and a retry works`, async (t) => {
     const { shim, pod, request, restore } = await pair(t);
     await shim.cri.runtime.checkpointPod(request);
@@ -179,5 +181,22 @@ for (const step of ['read the checkpoint', 'run the sandbox', 'create the contai
     t.same(await present(shim), before);
     const { restoredContainers } = await shim.cri.runtime.restorePod(restore);
     t.equal(restoredContainers.length, 2);
+  });
+}
+
+for (const undo of CALL_STEPS.RestorePod.undo) {
+  test(`RestorePod fails at its end and is killed after it has undone "${undo}": no pod is left, and a retry works`, async (t) => {
+    const { shim, pod, request, restore } = await pair(t);
+    await shim.cri.runtime.checkpointPod(request);
+    const before = await present(shim);
+    shim.failpoints.fail('RestorePod/record that it is restored', { moment: 'after' });
+    await shim.failpoints.holdUntilReached(`RestorePod/undo: ${undo}`, () => void shim.cri.runtime.restorePod(restore).catch(() => undefined), 'after');
+    await shim.killAndRestart();
+    await eventually(async () => {
+      const left = (await shim.cri.runtime.listPodSandbox({})).items.map(({ id }) => id);
+      if (left.some((id) => id !== pod)) throw new Error(left.join(', '));
+    });
+    t.same(await present(shim), before);
+    t.equal((await shim.cri.runtime.restorePod(restore)).restoredContainers.length, 2);
   });
 }

@@ -1,84 +1,40 @@
 import { test } from 'tap';
+import type { Place } from '../../src/steps/registry.js';
+import { CALL_SCENARIOS, endEverything, expectStarted, lost, scenarioCalls, stepsOf } from './call-scenarios.js';
 import { Shim } from './shim-harness.js';
 
 // R8: the daemon is killed at every step; the next one finds, finishes or clears what is there.
 
-const RUN_POD_SANDBOX = [
-  'plan',
-  'write the record',
-  'write the pod files',
-  'pin the network namespace',
-  'attach to the pod network',
-  'create the pause process',
-  'start the pause process',
-  'record that it is ready',
-];
-const CREATE_CONTAINER = [
-  'plan',
-  'write the record',
-  'mount the image volumes',
-  'label the mounts',
-  'prepare the snapshot',
-  'fill the volumes of the image',
-  'look up the user',
-  'write the spec',
-];
-const START_CONTAINER = ['open the log and FIFOs', 'create the task', 'start the task'];
-
-/** A call that will never be answered. */
-function lost(call: Promise<unknown>): void {
-  call.catch(() => undefined);
+for (const call of scenarioCalls) {
+  for (const [index, step] of stepsOf(call).entries()) {
+    // After one step is before the next.
+    for (const moment of index === 0 ? (['before', 'after'] as const) : (['after'] as const)) {
+      test(`R8 killed in ${call} ${moment} "${step}": the same call works after the restart, and everything can be removed`, async (t) => {
+        const shim = await Shim.start();
+        t.teardown(() => shim.close());
+        const made = await CALL_SCENARIOS[call](shim);
+        await shim.failpoints.holdUntilReached(`${call}/${step}` as Place, () => lost(made()), moment);
+        await shim.killAndRestart();
+        if (call === 'StartContainer') await expectStarted(t, shim);
+        else await made();
+        t.same(await endEverything(shim), []);
+      });
+    }
+  }
 }
 
-async function end(shim: Shim, podSandboxId: string): Promise<string[]> {
-  await shim.cri.runtime.stopPodSandbox({ podSandboxId });
-  await shim.cri.runtime.removePodSandbox({ podSandboxId });
-  return shim.leftovers();
-}
-
-for (const step of RUN_POD_SANDBOX) {
-  test(`killed in RunPodSandbox at "${step}": a retry after the restart works, and everything can be removed`, async (t) => {
-    const shim = await Shim.start();
-    t.teardown(() => shim.close());
-    await shim.failpoints.holdUntilReached(`RunPodSandbox/${step}`, () => lost(shim.runPod()));
-    await shim.killAndRestart();
-    const shown = (await shim.cri.runtime.listPodSandbox({})).items;
-    t.ok(shown.every(({ state }) => state === 1), 'what is half made is not ready');
-    const pod = await shim.runPod();
-    t.equal(shim.containerd.process('k8s.io', pod).status, 2, 'its pause process runs');
-    t.same(await end(shim, pod), []);
-  });
-}
-
-for (const step of CREATE_CONTAINER) {
-  test(`killed in CreateContainer at "${step}": a retry after the restart works, and everything can be removed`, async (t) => {
-    const shim = await Shim.start();
-    t.teardown(() => shim.close());
-    const pod = await shim.runPod();
-    await shim.failpoints.holdUntilReached(`CreateContainer/${step}`, () => lost(shim.createContainer(pod)));
-    await shim.killAndRestart();
-    t.same((await shim.cri.runtime.listContainers({})).containers, []);
-    const containerId = await shim.createContainer(pod);
-    await shim.cri.runtime.startContainer({ containerId });
-    t.same(await end(shim, pod), []);
-  });
-}
-
-for (const step of START_CONTAINER) {
-  test(`killed in StartContainer at "${step}": the container can be started after the restart`, async (t) => {
-    const shim = await Shim.start();
-    t.teardown(() => shim.close());
-    const pod = await shim.runPod();
-    const containerId = await shim.createContainer(pod);
-    await shim.failpoints.holdUntilReached(`StartContainer/${step}`, () => lost(shim.cri.runtime.startContainer({ containerId })));
-    await shim.killAndRestart();
-    const { status: found } = await shim.cri.runtime.containerStatus({ containerId });
-    t.equal(found?.state, 0, 'it is created');
-    await shim.cri.runtime.startContainer({ containerId });
-    t.equal((await shim.cri.runtime.containerStatus({ containerId })).status?.state, 1);
-    t.same(await end(shim, pod), []);
-  });
-}
+test('R8 what a killed daemon had half made is not ready, and no container', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  await shim.failpoints.holdUntilReached('RunPodSandbox/create the pause process', () => lost(shim.runPod()), 'after');
+  await shim.killAndRestart();
+  t.match((await shim.cri.runtime.listPodSandbox({})).items, [{ state: 1 }]);
+  const pod = await shim.runPod();
+  t.equal(shim.containerd.process('k8s.io', pod).status, 2, 'its pause process runs');
+  await shim.failpoints.holdUntilReached('CreateContainer/look up the user', () => lost(shim.createContainer(pod)), 'after');
+  await shim.killAndRestart();
+  t.same((await shim.cri.runtime.listContainers({})).containers, []);
+});
 
 /** The containerd calls of an end, each of which the daemon does not survive. */
 for (const call of ['tasks.kill', 'tasks.delete', 'containers.update', 'containers.delete', 'snapshots.remove']) {
@@ -103,6 +59,6 @@ for (const call of ['tasks.kill', 'tasks.delete', 'containers.update', 'containe
     await shim.killAndRestart();
     // containerd carries out what it was asked, though nobody waits for the answer any more.
     release();
-    t.same(await end(shim, pod), []);
+    t.same(await endEverything(shim), []);
   });
 }

@@ -97,7 +97,7 @@ test('I7 a volume over the root, and one where the image has a file: a clear err
   t.same(await shim.leftovers(), before);
 });
 
-for (const step of ['write the record', 'prepare the snapshot', 'fill the volumes of the image', 'look up the user', 'write the spec']) {
+for (const step of ['write the record', 'prepare the snapshot', 'fill the volumes of the image', 'look up the user', 'write the spec'] as const) {
   test(`I7 killed in CreateContainer at "${step}": the volumes are not taken for filled`, async (t) => {
     const { shim, pod } = await start(t);
     const wanted = { image: { image: NAME } };

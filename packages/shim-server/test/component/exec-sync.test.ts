@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
@@ -204,7 +205,9 @@ test('the process cannot be deleted: the FIFOs go all the same, and the caller h
   const answer = shim.cri.runtime.execSync({ containerId, cmd: ['x'] });
   await eventually(async () => {
     if (shim.containerd.control.requests('tasks.deleteProcess').length < 2) throw new Error('not yet');
-    const files = (await shim.ioFiles(containerId)).filter((name) => !/^std/.test(name));
+    // The directory tells of the process until that is deleted.
+    const [execId = ''] = (await shim.ioFiles(containerId)).filter((name) => !/^std/.test(name));
+    const files = await readdir(join(shim.config.stateDir, 'io', containerId, execId));
     if (files.length > 0) throw new Error(files.join());
   });
   remove();

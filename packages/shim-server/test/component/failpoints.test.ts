@@ -1,86 +1,48 @@
 import { status } from '@grpc/grpc-js';
 import { CriCallError } from '@criquet/cri-api';
 import { test } from 'tap';
+import type { Place } from '../../src/steps/registry.js';
+import { CALL_SCENARIOS, endEverything, scenarioCalls, stepsOf } from './call-scenarios.js';
 import { Shim } from './shim-harness.js';
 
-const RUN_POD_SANDBOX = [
-  'plan',
-  'write the record',
-  'write the pod files',
-  'pin the network namespace',
-  'attach to the pod network',
-  'create the pause process',
-  'start the pause process',
-  'record that it is ready',
-];
-const CREATE_CONTAINER = [
-  'check the configuration',
-  'plan',
-  'write the record',
-  'mount the image volumes',
-  'label the mounts',
-  'prepare the snapshot',
-  'fill the volumes of the image',
-  'look up the user',
-  'write the spec',
-];
-const START_CONTAINER = ['open the log and FIFOs', 'find the root file system', 'create the task', 'start the task'];
+/** What a failure leaves as if nothing had happened; the others stop half-way, and are finished by the same call again. */
+const TAKEN_BACK = new Set(['RunPodSandbox', 'CreateContainer']);
 
-test('every step of RunPodSandbox, CreateContainer and StartContainer has a failpoint', async (t) => {
-  const shim = await Shim.start();
-  t.teardown(() => shim.close());
-  const pod = await shim.runPod();
-  await shim.startContainer(pod);
-  const steps = (call: string) =>
-    shim.failpoints.reached.filter((place) => place.startsWith(`${call}/`)).map((place) => place.slice(call.length + 1));
-  t.same(new Set(steps('RunPodSandbox')), new Set(RUN_POD_SANDBOX));
-  t.same(steps('CreateContainer'), CREATE_CONTAINER);
-  t.same(new Set(steps('StartContainer')), new Set(START_CONTAINER));
+test('every step of every call is reached, and none that the registry does not have for it', async (t) => {
+  for (const call of scenarioCalls) {
+    const shim = await Shim.start();
+    const made = await CALL_SCENARIOS[call](shim);
+    await made();
+    const reached = shim.failpoints.reached.filter((place) => place.startsWith(`${call}/`) && !place.includes('/undo: '));
+    t.same([...new Set(reached)].sort(), stepsOf(call).map((step) => `${call}/${step}`).sort(), call);
+    await shim.close();
+  }
 });
 
-for (const step of RUN_POD_SANDBOX) {
-  test(`RunPodSandbox fails at "${step}": the message says so, nothing is left, and a retry works`, async (t) => {
-    const shim = await Shim.start();
-    t.teardown(() => shim.close());
-    shim.failpoints.fail(`RunPodSandbox/${step}`);
-    await t.rejects(shim.runPod(), { code: status.INTERNAL, details: `${step}: failpoint` });
-    t.same(await shim.leftovers(), []);
-    t.same((await shim.cri.runtime.listPodSandbox({})).items, []);
-    shim.failpoints.clear();
-    const pod = await shim.runPod();
-    await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
-    await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
-    t.same(await shim.leftovers(), []);
-  });
+for (const call of scenarioCalls) {
+  for (const step of stepsOf(call)) {
+    for (const moment of ['before', 'after'] as const) {
+      test(`${call} fails ${moment} "${step}": the message says so, a retry works, and nothing is left`, async (t) => {
+        const shim = await Shim.start();
+        t.teardown(() => shim.close());
+        const made = await CALL_SCENARIOS[call](shim);
+        const before = await shim.leftovers();
+        shim.failpoints.fail(`${call}/${step}` as Place, { moment });
+        await t.rejects(made(), { code: status.INTERNAL, details: new RegExp(`(^|: )${step}: failpoint$`) });
+        if (TAKEN_BACK.has(call)) t.same(await shim.leftovers(), before, 'as before');
+        shim.failpoints.clear();
+        if (call === 'StartContainer') await expectStartError(t, shim, `${step}: failpoint`);
+        else await made();
+        t.same(await endEverything(shim), []);
+      });
+    }
+  }
 }
 
-for (const step of CREATE_CONTAINER) {
-  test(`CreateContainer fails at "${step}": the message says so, nothing is left, and a retry works`, async (t) => {
-    const shim = await Shim.start();
-    t.teardown(() => shim.close());
-    const pod = await shim.runPod();
-    const before = await shim.leftovers();
-    shim.failpoints.fail(`CreateContainer/${step}`);
-    await t.rejects(shim.createContainer(pod), { code: status.INTERNAL, details: `${step}: failpoint` });
-    t.same(await shim.leftovers(), before);
-    shim.failpoints.clear();
-    t.match(await shim.createContainer(pod), /^[0-9a-f]{64}$/);
-  });
-}
-
-for (const step of START_CONTAINER) {
-  test(`StartContainer fails at "${step}": the container has exited with StartError`, async (t) => {
-    const shim = await Shim.start();
-    t.teardown(() => shim.close());
-    const pod = await shim.runPod();
-    const containerId = await shim.createContainer(pod);
-    const before = await shim.leftovers();
-    shim.failpoints.fail(`StartContainer/${step}`);
-    await t.rejects(shim.cri.runtime.startContainer({ containerId }), { code: status.INTERNAL, details: `${step}: failpoint` });
-    const { status: container } = await shim.cri.runtime.containerStatus({ containerId });
-    t.match(container, { exitCode: 128, reason: 'StartError', message: `${step}: failpoint` });
-    t.same(await shim.leftovers(), before);
-  });
+async function expectStartError(t: { match(found: unknown, wanted: object): void }, shim: Shim, message: string): Promise<void> {
+  const [container] = (await shim.cri.runtime.listContainers({})).containers;
+  const { status: found } = await shim.cri.runtime.containerStatus({ containerId: container?.id ?? '' });
+  t.match(found, { exitCode: 128, reason: 'StartError', message });
 }
 
 test('a failed undo leaves the sandbox visible, not ready and removable', async (t) => {

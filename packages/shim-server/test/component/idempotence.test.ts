@@ -212,7 +212,7 @@ test('the same in StartContainer and ExecSync', async (t) => {
 });
 
 test('the pod is removed while a container is being created in it: nothing is left', async (t) => {
-  for (const step of ['check the configuration', 'write the record', 'prepare the snapshot', 'look up the user', 'write the spec']) {
+  for (const step of ['check the configuration', 'write the record', 'prepare the snapshot', 'look up the user', 'write the spec'] as const) {
     const shim = await Shim.start();
     t.teardown(() => shim.close());
     const pod = await shim.runPod();
@@ -229,7 +229,7 @@ test('the pod is removed while a container is being created in it: nothing is le
 });
 
 test('a container is removed while it is being started', async (t) => {
-  for (const step of ['open the log and FIFOs', 'create the task', 'start the task']) {
+  for (const step of ['open the log and FIFOs', 'create the task', 'start the task'] as const) {
     const shim = await Shim.start();
     t.teardown(() => shim.close());
     const pod = await shim.runPod();

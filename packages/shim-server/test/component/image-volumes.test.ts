@@ -136,7 +136,7 @@ test('a snapshot that cannot be made: the message begins as CRI says, and nothin
   t.same(await shim.leftovers(), before);
 });
 
-for (const step of ['write the record', 'mount the image volumes', 'label the mounts', 'prepare the snapshot', 'look up the user', 'write the spec']) {
+for (const step of ['write the record', 'mount the image volumes', 'label the mounts', 'prepare the snapshot', 'look up the user', 'write the spec'] as const) {
   test(`killed in CreateContainer at "${step}" with an image volume: nothing of it is left after a retry and its end`, async (t) => {
     const { shim, pod } = await start(t);
     const change = { mounts: [volume({ imageSubPath: 'data' })] };

@@ -1,4 +1,4 @@
-import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import type { RuntimeCondition } from '@criquet/cri-api';
@@ -287,4 +287,58 @@ test('the cache of attachments cannot be written: no ADD without a way to undo i
   await t.rejects(shim.runPod(), { code: status.INTERNAL, details: /cannot store the attachment/ });
   t.equal(count(shim, 'ADD'), 0);
   await rm(join(shim.config.cni.cacheDir, 'results'));
+});
+
+const damages: readonly [string, (file: string) => Promise<void>][] = [
+  ['cut off', (file) => writeFile(file, '{"kind":"cniCacheV1","containerId":')],
+  ['empty', (file) => writeFile(file, '')],
+  ['without its configuration', async (file) => {
+    const { config: _, ...rest } = JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>;
+    await writeFile(file, JSON.stringify(rest));
+  }],
+];
+for (const [how, damage] of damages) {
+  test(`the cache file of an attachment is ${how}: DEL by the configuration of today, with the pod's own arguments`, async (t) => {
+    const shim = await Shim.start();
+    t.teardown(() => shim.close());
+    const pod = await shim.runPod();
+    const [file = ''] = await readdir(join(shim.config.cni.cacheDir, 'results'));
+    await damage(join(shim.config.cni.cacheDir, 'results', file));
+    await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
+    t.match(shim.plugins.calls.at(-1), { command: 'DEL', containerId: pod, ifName: 'eth0', config: { name: 'test' }, args: /K8S_POD_NAME=pod/ });
+    await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+    t.same(await shim.leftovers(), []);
+  });
+}
+
+test('a damaged cache file and no configuration of its network: the DEL stays owed, and the error says the way out', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const [name = ''] = await readdir(join(shim.config.cni.cacheDir, 'results'));
+  const file = join(shim.config.cni.cacheDir, 'results', name);
+  await writeFile(file, '');
+  await rm(join(shim.config.cni.confDir, '10-test.conflist'));
+  await becomes(shim, false);
+  const refused = { code: status.FAILED_PRECONDITION, details: new RegExp(`${file} cannot be read, and no network "test" is configured`) };
+  await t.rejects(shim.cri.runtime.stopPodSandbox({ podSandboxId: pod }), refused);
+  await shim.writeNetwork();
+  await becomes(shim, true);
+  await eventually(() => {
+    if (shim.netns.pins.size > 0) throw new Error('still there');
+  });
+  t.match(shim.plugins.calls.at(-1), { command: 'DEL', containerId: pod });
+  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.same(await shim.leftovers(), []);
+});
+
+test('the cache file of an attachment is lost: the pod is detached from the networks of today', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  await rm(join(shim.config.cni.cacheDir, 'results'), { recursive: true });
+  await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
+  t.match(shim.plugins.calls.at(-1), { command: 'DEL', containerId: pod, ifName: 'eth0' });
+  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.same(await shim.leftovers(), []);
 });

@@ -126,7 +126,7 @@ test('CreateContainer of what is no checkpoint, or does not fit, is refused and 
   t.same(await present(shim), before);
 });
 
-for (const step of ['read the checkpoint', 'bring back the checkpoint', 'write the spec']) {
+for (const step of ['read the checkpoint', 'bring back the checkpoint', 'write the spec'] as const) {
   test(`CreateContainer of an archive fails or is killed at "${step}": nothing is left`, async (t) => {
     const { shim, location, checkpoint } = await counter(t);
     await checkpoint();

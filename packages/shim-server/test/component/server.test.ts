@@ -112,18 +112,19 @@ test('the log of a call carries its ids, and nothing of what a request holds', a
   t.notOk(shim.logLines.some((line) => line.includes('hunter2')));
 });
 
-test('a second daemon on the same state directory is refused', async (t) => {
+test('a second daemon on the same state or root directory is refused', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
   const other = { ...shim.config, listen: `unix://${join(shim.dir, 'other.sock')}` };
   await t.rejects(shim.startServer(other), { message: /state_dir .*another criquet uses it/ });
+  await t.rejects(shim.startServer({ ...other, stateDir: join(shim.dir, 'state-2') }), { message: /root_dir .*another criquet uses it/ });
   t.equal((await shim.cri.runtime.version({})).version, '0.1.0');
 });
 
 test('a second daemon in the same namespace of containerd is refused, whatever else is its own', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
-  const other = { ...shim.config, listen: `unix://${join(shim.dir, 'other.sock')}`, stateDir: join(shim.dir, 'state-2') };
+  const other = { ...shim.config, listen: `unix://${join(shim.dir, 'other.sock')}`, stateDir: join(shim.dir, 'state-2'), rootDir: join(shim.dir, 'root-2') };
   await t.rejects(shim.startServer(other), { message: /another criquet serves its namespace k8s\.io/ });
 });
 

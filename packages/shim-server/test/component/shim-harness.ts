@@ -11,7 +11,8 @@ import type { CriuProbe } from '../../src/checkpoint/criu-probe.js';
 import type { Replacements } from '../../src/composition-root.js';
 import { startShimServer, type ShimServer } from '../../src/start-shim-server.js';
 import { unmount } from '../../src/runtime/mount.js';
-import type { Failpoints } from '../../src/steps/failpoints.js';
+import type { Failpoints, Moment } from '../../src/steps/failpoints.js';
+import type { Place } from '../../src/steps/registry.js';
 
 export const IMAGE = 'registry.test/app:1';
 export const NAMESPACE = 'k8s.io';
@@ -19,41 +20,46 @@ export const NAMESPACE = 'k8s.io';
 const PASSWD = 'root:x:0:0:root:/root:/bin/sh\napp:x:1000:1000::/home/app:/bin/sh\n';
 const GROUP = 'root:x:0:\napp:x:1000:\nextra:x:2000:app\n';
 
-/** Steps that fail on demand, and the record of every step that was begun. */
+/** Steps that fail on demand, before their deed or after it, and the record of every step that was begun. */
 export class TestFailpoints implements Failpoints {
-  readonly reached: string[] = [];
+  /** What was begun, in order. */
+  readonly reached: Place[] = [];
   private readonly failing = new Map<string, Error>();
   private readonly held = new Map<string, Promise<void>>();
   private readonly waiting = new Map<string, () => void>();
   private readonly releases: (() => void)[] = [];
+  private abandoned = false;
 
-  async reach(place: string): Promise<void> {
-    this.reached.push(place);
-    this.waiting.get(place)?.();
-    await this.held.get(place);
-    const error = this.failing.get(place);
+  async reach(place: Place, moment: Moment): Promise<void> {
+    if (moment === 'before') this.reached.push(place);
+    const here = `${moment} ${place}`;
+    this.waiting.get(here)?.();
+    await this.held.get(here);
+    // What a call takes back it takes back: this process goes on, and ends when nothing is open any more.
+    const error = this.abandoned && !place.includes('/undo: ') ? new Error('killed') : this.failing.get(here);
     if (error !== undefined) throw error;
   }
 
-  fail(place: string, error = new Error('failpoint')): void {
-    this.failing.set(place, error);
+  fail(place: Place, { error = new Error('failpoint'), moment = 'before' }: { error?: Error; moment?: Moment } = {}): void {
+    this.failing.set(`${moment} ${place}`, error);
   }
 
   /** Holds a step until the returned function is called. */
-  hold(place: string): () => void {
+  hold(place: Place, moment: Moment = 'before'): () => void {
+    const here = `${moment} ${place}`;
     let release!: () => void;
-    this.held.set(place, new Promise((resolve) => (release = resolve)));
+    this.held.set(here, new Promise((resolve) => (release = resolve)));
     this.releases.push(release);
     return () => {
-      this.held.delete(place);
+      this.held.delete(here);
       release();
     };
   }
 
   /** Holds a step; resolves when a call has come to it. */
-  async holdUntilReached(place: string, begin: () => void): Promise<() => void> {
-    const release = this.hold(place);
-    const reached = new Promise<void>((resolve) => this.waiting.set(place, resolve));
+  async holdUntilReached(place: Place, begin: () => void, moment: Moment = 'before'): Promise<() => void> {
+    const release = this.hold(place, moment);
+    const reached = new Promise<void>((resolve) => this.waiting.set(`${moment} ${place}`, resolve));
     begin();
     await reached;
     return release;
@@ -65,7 +71,7 @@ export class TestFailpoints implements Failpoints {
 
   /** Fails what is held and everything that follows. */
   abandon(): void {
-    for (const place of [...this.held.keys(), ...this.reached]) this.fail(place, new Error('killed'));
+    this.abandoned = true;
     for (const release of this.releases) release();
   }
 }
@@ -149,7 +155,7 @@ export class Shim {
     return startShimServer({
       config,
       logger: pino({ level: 'trace' }, { write }),
-      replacements: { netns, pluginRunner: plugins, failpoints, criuProbe: usableCriu, ...this.node },
+      replacements: { netns, pluginRunner: plugins, failpoints, criuProbe: usableCriu, nodeRoots: { proc: '/proc', sys: join(this.dir, 'sys') }, ...this.node },
     });
   }
 
@@ -194,6 +200,7 @@ export class Shim {
     this.containerd.stop();
     await this.containerd.listen();
     await rm(join(this.config.stateDir, 'lock'));
+    await rm(join(this.config.rootDir, 'lock'));
     await rm(`${this.config.containerd.address.replace('unix://', '')}.criquet-${NAMESPACE}.lock`);
     this.cri.close();
     this.failpoints = new TestFailpoints();

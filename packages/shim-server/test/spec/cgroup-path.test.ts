@@ -1,7 +1,8 @@
 import { status } from '@grpc/grpc-js';
+import { basename } from 'node:path';
 import t from 'tap';
 import { cgroupDirectory } from '../../src/spec/cgroup-directory.js';
-import { cgroupPath } from '../../src/spec/cgroup-path.js';
+import { cgroupOwner, cgroupPath } from '../../src/spec/cgroup-path.js';
 import { errorOf } from './fixtures.js';
 
 const cgroupfs = { driver: 'cgroupfs', namespace: 'k8s.io' } as const;
@@ -41,4 +42,15 @@ void t.test('where a cgroup is in the file system', (t) => {
     '/sys/fs/cgroup/a.slice/a-b.slice/cri-containerd-id.scope',
   );
   t.end();
+});
+
+t.test('the id in a cgroup\'s name', async (t) => {
+  const id = '0123456789abcdef'.repeat(4);
+  for (const driver of ['cgroupfs', 'systemd'] as const) {
+    for (const parent of ['', driver === 'systemd' ? 'kubepods-pod1.slice' : '/kubepods/pod1']) {
+      const directory = cgroupDirectory(cgroupPath(parent, id, { driver, namespace: 'k8s.io' }), { cgroup: 'v2' }, '', '');
+      t.equal(cgroupOwner(basename(directory)), id, directory);
+    }
+  }
+  for (const name of ['pod1', `crio-${id}.scope`, `cri-containerd-${id}`, `${id}.scope`, id.slice(1), `${id}0`, 'kubepods.slice']) t.equal(cgroupOwner(name), undefined, name);
 });

@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { test, type Test } from 'tap';
+import { endLeftoverPlugins } from '../../src/plugin/leftover-plugins.js';
+
+/** A "plugin" that has started another, as bridge starts host-local; both sleep. */
+async function plugin(t: Test, containerId: string): Promise<{ pid: number; child: number; ended: Promise<unknown> }> {
+  const shell = spawn('sh', ['-c', 'sleep 1000 & echo $!; wait'], {
+    detached: true,
+    env: { PATH: process.env.PATH, CNI_COMMAND: 'ADD', CNI_CONTAINERID: containerId },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  t.teardown(() => shell.kill('SIGKILL'));
+  const ended = once(shell, 'exit');
+  const [line] = (await once(shell.stdout, 'data')) as [Buffer];
+  return { pid: shell.pid ?? 0, child: Number(line.toString()), ended };
+}
+
+const id = () => randomBytes(32).toString('hex');
+
+/** Also true of one that its parent has not waited for. */
+async function hasEnded(pid: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State:\tX');
+  return /^State:\s[ZX]/m.test(status);
+}
+
+test('kills what runs for the given containers, with what it has started, and nothing else', async (t) => {
+  const [mine, others] = [id(), id()];
+  const left = await plugin(t, mine);
+  const other = await plugin(t, others);
+  const killed = await endLeftoverPlugins(new Set([mine, id()]));
+  t.same(killed.sort(), [left.pid, left.child].sort());
+  await left.ended;
+  t.ok(await hasEnded(left.child));
+  t.notOk(await hasEnded(other.pid));
+  t.notOk(await hasEnded(other.child));
+  process.kill(other.child, 'SIGKILL');
+});
+
+test('nothing to do is done at once', async (t) => {
+  t.same(await endLeftoverPlugins(new Set()), []);
+  t.same(await endLeftoverPlugins(new Set([id()])), []);
+});

@@ -1,0 +1,96 @@
+import { Cni, loadConfigLists, type NetworkConfigList } from '@criquet/network-cni';
+import { connectContainerd, type Containerd } from '@criquet/runtime-containerd';
+import type { Replacements } from '../composition-root.js';
+import type { CriquetConfig } from '../config/index.js';
+import { discardTask, ignoreNotFound } from '../runtime/already-gone.js';
+import { Layout } from '../state/layout.js';
+import { Audit, type AuditReport } from './audit.js';
+import { takeCleaningLock } from './cleaning-lock.js';
+import { holdingSources } from './holding-sources.js';
+import { KnownContainerd } from './known-containerd.js';
+import { OwnerLookup } from './owner-lookup.js';
+import { RunningDaemon } from './running-daemon.js';
+
+export interface AuditNodeOptions {
+  readonly config: CriquetConfig;
+  /** Whether what has no owner is removed. */
+  readonly clean: boolean;
+  readonly signal: AbortSignal;
+  /** In tests only. */
+  readonly replacements?: Pick<Replacements, 'nodeRoots' | 'pluginRunner'>;
+}
+
+/** What was found, and the pid of the daemon that was running; absent for none. */
+export interface NodeAudit extends AuditReport {
+  readonly daemonPid?: number;
+}
+
+/**
+ * Looks at everything on this node that belongs to the criquet of a configuration, with or without its daemon running.
+ *
+ * @throws ContainerdError when containerd does not answer; Error when somebody else cleans at the moment
+ */
+export async function auditNode({ config, clean, signal, replacements = {} }: AuditNodeOptions): Promise<NodeAudit> {
+  const { address, namespace, connectTimeout } = config.containerd;
+  const containerd = connectContainerd({ address, namespace, defaultTimeoutMs: config.containerd.callTimeout });
+  const daemon = new RunningDaemon(config);
+  try {
+    await containerd.version.get({ signal, timeoutMs: connectTimeout });
+    const networks = await configuredNetworks(config);
+    const sources = holdingSources({
+      config,
+      containerd,
+      layout: Layout.of(config),
+      cni: new Cni({
+        binDirs: config.cni.binDirs,
+        cacheDir: config.cni.cacheDir,
+        ...(replacements.pluginRunner === undefined ? {} : { runner: replacements.pluginRunner }),
+      }),
+      networks: () => networks,
+      roots: replacements.nodeRoots ?? { proc: '/proc', sys: '/sys' },
+      daemonHoldings: (limit) => daemon.holdings(limit),
+      removeContainer: async (id, limit) => {
+        await daemon.remove(id, limit);
+        // It may not know of the record either.
+        await removeRecord(containerd, id, limit);
+      },
+      forget: (id, limit) => daemon.remove(id, limit),
+    });
+    const audit = new Audit({ sources, owners: new OwnerLookup(containerd), daemon: () => daemon.identity() });
+    const running = await daemon.identity();
+    const report = await cleaning(config, clean, async () => {
+      const result = await audit.run({ clean, signal });
+      // Somebody has looked, and wants what is left to belong to this one.
+      if (clean) await new KnownContainerd(config.rootDir).become((await containerd.introspection.server({ signal })).uuid);
+      return result;
+    });
+    return { ...report, ...(running === undefined ? {} : { daemonPid: running.pid }) };
+  } finally {
+    daemon.close();
+    containerd.close();
+  }
+}
+
+async function cleaning<T>({ stateDir }: CriquetConfig, clean: boolean, work: () => Promise<T>): Promise<T> {
+  if (!clean) return work();
+  const lock = await takeCleaningLock(stateDir);
+  try {
+    return await work();
+  } finally {
+    await lock.release();
+  }
+}
+
+/** What else the container had has no owner then, and is found as such. */
+async function removeRecord({ tasks, containers }: Containerd, id: string, signal: AbortSignal): Promise<void> {
+  await discardTask(tasks, id, { signal });
+  await containers.delete(id, { signal }).catch(ignoreNotFound);
+}
+
+/** Of the node and of every handler; a directory that holds nothing usable names no network. */
+async function configuredNetworks({ cni, runtime: { handlers } }: CriquetConfig): Promise<NetworkConfigList[]> {
+  const own = Object.values(handlers).filter(({ cniConfDir }) => cniConfDir !== '');
+  const directories = [...own.map((handler) => [handler.cniConfDir, handler.cniMaxConfNum] as const), [cni.confDir, cni.maxConfNum] as const];
+  const lists = await Promise.all(directories.map(([directory, most]) => loadConfigLists(directory, most).catch(() => [])));
+  return [...new Map(lists.flat().map((list) => [list.name, list])).values()];
+}

@@ -1,0 +1,74 @@
+import { realpath } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { isTaskGone } from '@criquet/runtime-containerd';
+import { killProcess } from '../../runtime/kill-process.js';
+import { isObjectId } from '../../state/object-id.js';
+import type { AuditedNode } from '../audited-node.js';
+import type { Holding, HoldingSource } from '../holding.js';
+import { processTable, readProcess, type ListedProcess } from '../process-table.js';
+
+/** How long a task may be silent; whether it is there then is not known. */
+const TASK_MS = 5_000;
+
+/**
+ * Shims of this containerd and namespace. One without a task and without a process below it does nothing for anybody; one that still has either
+ * counts only where other things tell that its container was criquet's.
+ */
+export function shimHoldings({ config, containerd: { tasks }, roots }: AuditedNode): HoldingSource {
+  const { namespace } = config.containerd;
+  return {
+    kind: 'shim',
+    async list(signal) {
+      const address = await resolved(config.containerd.address.replace(/^unix:\/\//, ''));
+      const processes = await processTable(roots.proc);
+      const parents = new Set(processes.map(({ parent }) => parent));
+      const found: Holding[] = [];
+      for (const process of processes) {
+        const shim = shimOf(process);
+        if (shim === undefined || shim.namespace !== namespace || !isObjectId(shim.id)) continue;
+        if ((await resolved(shim.address)) !== address) continue;
+        const idle = !parents.has(process.pid) && !(await mayHaveTask(shim.id, signal));
+        found.push({
+          kind: 'shim',
+          name: String(process.pid),
+          owner: { object: shim.id },
+          certain: idle,
+          remove: () => end(process.pid, shim.id),
+        });
+      }
+      return found;
+    },
+  };
+
+  async function mayHaveTask(id: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await tasks.get(id, undefined, { signal, timeoutMs: TASK_MS });
+      return true;
+    } catch (error) {
+      return !isTaskGone(error);
+    }
+  }
+
+  async function end(pid: number, id: string): Promise<void> {
+    const process = await readProcess(roots.proc, pid);
+    // The number may be another's by now.
+    if (process !== undefined && shimOf(process)?.id === id) killProcess(pid);
+  }
+}
+
+interface Shim {
+  readonly namespace: string;
+  readonly address: string;
+  readonly id: string;
+}
+
+/** containerd starts a shim with `-namespace`, `-address` and `-id`; pods' containers share that of their sandbox. */
+function shimOf({ command: [program = '', ...args] }: ListedProcess): Shim | undefined {
+  if (!basename(program).startsWith('containerd-shim')) return undefined;
+  const option = (name: string): string => args[args.indexOf(name) + 1] ?? '';
+  return { namespace: option('-namespace'), address: option('-address'), id: option('-id') };
+}
+
+function resolved(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
+}

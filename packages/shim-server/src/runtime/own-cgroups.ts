@@ -1,0 +1,54 @@
+import { readdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inject, Lifecycle, scoped } from 'tsyringe';
+import { failedPrecondition } from '../errors.js';
+import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
+import { Token, type NodeRoots } from '../tokens.js';
+import { cgroupsFrom, killIn } from './cgroup-processes.js';
+
+/** How long killed processes may take to be gone, and how often that is looked at. */
+const KILLED_MS = 5_000;
+const LOOK_MS = 20;
+
+/**
+ * The cgroups of containers and pause processes. The OCI runtime makes and removes them; one that is killed before it has written its state,
+ * as containerd kills it when the daemon that asked for a task dies, leaves them with what was in them, and nobody else knows of them.
+ */
+@scoped(Lifecycle.ContainerScoped)
+export class OwnCgroups {
+  constructor(
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
+  ) {}
+
+  /**
+   * Kills what is in the cgroups of an object that does not run, and removes them, in every hierarchy.
+   *
+   * @throws when they are still in use after five seconds
+   */
+  async remove(object: { readonly id: string; readonly cgroupsPath: string }): Promise<void> {
+    for (const late = Date.now() + KILLED_MS; ; await pause(LOOK_MS)) {
+      const left = await this.of(object);
+      await killIn(left);
+      const busy: string[] = [];
+      // Those below come first.
+      for (const cgroup of left.reverse()) {
+        await rmdir(cgroup).catch((error: NodeJS.ErrnoException) => {
+          if (error.code === 'EBUSY') busy.push(cgroup);
+        });
+      }
+      if (busy.length === 0) return;
+      if (Date.now() > late) throw failedPrecondition(`still in use: ${busy.join(', ')}`);
+    }
+  }
+
+  private async of({ id, cgroupsPath }: { readonly id: string; readonly cgroupsPath: string }): Promise<string[]> {
+    // Nothing but a cgroup that is certainly this object's alone.
+    if (!cgroupsPath.includes(id)) return [];
+    const root = join(this.roots.sys, 'fs/cgroup');
+    const hierarchies = this.node.cgroup === 'v2' ? [''] : await readdir(root).catch(() => []);
+    const found = await Promise.all(hierarchies.map((name) => cgroupsFrom(cgroupDirectory(cgroupsPath, this.node, name, root))));
+    return found.flat();
+  }
+}

@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import t from 'tap';
+import { patience } from '../harness/environment.js';
+import { onEachEngine } from '../harness/on-each-engine.js';
+import { BUSYBOX, CALL } from '../harness/pods.js';
+import { readForm } from './form.js';
+import { Load } from './load.js';
+import { Random } from './random.js';
+import { criquetOf } from './scenarios/dying-daemon.js';
+
+// SIGKILL at random moments, under pods that come and go: what a call stands at when the daemon dies is left to chance.
+
+const form = readForm();
+const KILLS = Number(process.env.CRIQUET_FAULTS_KILLS ?? (form.whole ? 200 : 15));
+const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
+const WORKERS = 4;
+
+t.comment(`${KILLS} kills, CRIQUET_FAULTS_SEED=${SEED}`);
+
+await onEachEngine(
+  'killed at random moments',
+  async (t, node) => {
+    const random = new Random(SEED);
+    await node.cri.image.pullImage({ image: { image: BUSYBOX } }, CALL);
+    const clean = await node.state();
+    const load = new Load(node, new Random(SEED + 1));
+    const loaded = load.run(WORKERS);
+    // A load that fails is told of below.
+    loaded.catch(() => undefined);
+    const began = Date.now();
+    for (let kill = 0; kill < KILLS; kill++) {
+      await pause(patience(random.between(50, 2_500)));
+      await criquetOf(node).kill();
+      node.reconnect();
+      await pause(random.between(0, 200));
+      await criquetOf(node).start();
+    }
+    load.end();
+    await loaded;
+    const { pods, calls, trueExits, wrong } = load.result;
+    t.comment(`${KILLS} kills in ${Math.round((Date.now() - began) / 1000)} s: ${pods} pods, ${calls} calls, ${trueExits} exit codes`);
+    t.strictSame(wrong, [], 'every exit code is true');
+    t.ok(pods > 0, 'pods came and went');
+    t.strictSame((await node.cri.runtime.listPodSandbox({}, CALL)).items, [], 'every pod was removed');
+    t.strictSame(await node.leaksSince(clean, 15_000), [], 'nothing is left');
+  },
+  { only: 'criquet', ...(form.whole ? {} : { engines: 'newest' }) },
+);
