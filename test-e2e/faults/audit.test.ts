@@ -73,7 +73,7 @@ await onEachEngine(
       await leftovers.snapshot(id, { 'criquet.owner': id });
       await leftovers.lease('criquet-pull-lost', 'criquet.daemon=00000000');
       const shim = await leftovers.shim(newId());
-      const cgroup = await leftovers.cgroup(newId());
+      const cgroup = await leftovers.cgroup(id);
       const reservation = await leftovers.reservation(newId(), 250);
 
       const found = await audit(node);

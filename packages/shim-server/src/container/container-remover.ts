@@ -3,10 +3,12 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
 import { Restoration } from '../checkpoint/restoration.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
+import { ownCgroups, removeCgroups } from '../runtime/own-cgroups.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import type { NodeFacts } from '../spec/index.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import { inStep } from '../steps/step-error.js';
-import { Token, type Containers } from '../tokens.js';
+import { Token, type Containers, type NodeRoots } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
 import { ContainerStopper } from './container-stopper.js';
@@ -29,6 +31,8 @@ export class ContainerRemover {
     @inject(CaptureWork) private readonly captures: CaptureWork,
     @inject(Restoration) private readonly restoration: Restoration,
     @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
   ) {}
 
   /** One that is unknown is gone. The log stays: it is the kubelet's. */
@@ -50,7 +54,11 @@ export class ContainerRemover {
     await orAbort(this.watch.released(containerId), signal);
     await inStep('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
-    await inStep('delete the task', () => discardTask(this.containerd.tasks, containerId));
+    await inStep('delete the task', async () => {
+      await discardTask(this.containerd.tasks, containerId);
+      // Without its record nobody could tell whose it is.
+      await removeCgroups(await ownCgroups(container, this.node, `${this.roots.sys}/fs/cgroup`), signal);
+    });
     await inStep('remove the FIFOs', () => this.io.close(containerId));
     await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
     await inStep('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));

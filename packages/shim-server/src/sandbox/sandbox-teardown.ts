@@ -1,11 +1,13 @@
 import type { NetnsProvider } from '@criquet/network-cni';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ignoreNotFound } from '../runtime/already-gone.js';
+import { ownCgroups, removeCgroups } from '../runtime/own-cgroups.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import type { NodeFacts } from '../spec/index.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { inStep } from '../steps/step-error.js';
-import { Token, type Sandboxes } from '../tokens.js';
+import { Token, type NodeRoots, type Sandboxes } from '../tokens.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
@@ -24,6 +26,8 @@ export class SandboxTeardown {
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
     @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(Token.NodeFacts) private readonly node: NodeFacts,
+    @inject(Token.NodeRoots) private readonly roots: NodeRoots,
   ) {}
 
   /**
@@ -54,8 +58,12 @@ export class SandboxTeardown {
   /** What a stopped sandbox still has: files, snapshot, record. Never while somebody else stops it. */
   discard(sandboxId: string, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
-      await inStep('remove the pod files', () => this.files.remove(sandboxId));
       const sandbox = this.sandboxes.get(sandboxId);
+      await inStep('remove the pod files', async () => {
+        await this.files.remove(sandboxId);
+        // Without the record nobody could tell whose it is.
+        if (sandbox !== undefined) await removeCgroups(await ownCgroups(sandbox, this.node, `${this.roots.sys}/fs/cgroup`), signal);
+      });
       if (sandbox !== undefined) await inStep('remove the snapshot', () => this.rootfs.remove(sandbox));
       await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });

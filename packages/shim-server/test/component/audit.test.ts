@@ -74,8 +74,8 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   await snapshots.view('native', `${id}-image-0`, '', { labels: ownedBy(id) });
   await leases.create({ id: 'criquet-pull-lost', labels: ownedByDaemon('00000000') });
   await leases.create({ id: `criquet-checkpoint-${id}`, labels: ownedBy(id) });
-  const emptyCgroup = await planter.cgroup(`k8s.io/${newId()}`);
-  const scope = await planter.cgroup(`system.slice/cri-containerd-${newId()}.scope`);
+  const emptyCgroup = await planter.cgroup(`k8s.io/${id}`);
+  const scope = await planter.cgroup(`system.slice/cri-containerd-${id}.scope`);
   // Its record goes behind the daemon's back: the log stays open, the URL can still be used.
   const handled = await shim.startContainer(pod, { metadata: { name: 'handled', attempt: 0 }, logPath: 'handled.log' });
   await shim.cri.runtime.exec({ containerId: handled, cmd: ['/bin/sh'], stdout: true });
@@ -88,6 +88,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
     await planter.cgroup(`other/${foreign}`),
     await planter.cgroup(`k8s.io/${inSameNamespace}`),
     await planter.cgroup(`kubepods/${newId()}`, 1),
+    await planter.cgroup(`k8s.io/${newId()}`),
     await planter.cgroup(`kubepods/pod${id}`),
     await planter.reservation(foreign),
     await planter.reservation(newId(), 'elsewhere'),
