@@ -7,7 +7,7 @@ import type { TestNode } from '../harness/node.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { supports, usePlugin, useGoodNetwork } from '../harness/own-plugin.js';
 import { reservedAddresses } from '../harness/pod-network.js';
-import { BUSYBOX, CALL, TestPod } from '../harness/pods.js';
+import { CALL, TestPod } from '../harness/pods.js';
 import { writeRegistryHosts } from '../harness/registry-hosts.js';
 import { exists, Leftovers, newId } from './leftovers.js';
 
@@ -37,7 +37,7 @@ await onEachEngine(
     const foreignFiles = [
       await leftovers.reservation(foreign, 251),
       await leftovers.file(join(node.criquet?.cniCacheDir ?? '', 'results', `${node.network.name}-${newId()}-eth0`), '{"damaged":'),
-      await leftovers.file(join(rootDir, 'volumes/not-an-id/data')),
+      await leftovers.directory(rootDir, 'volumes/not-an-id'),
       await leftovers.file(join(stateDir, 'netns/of-somebody')),
     ];
     const foreignShim = await leftovers.shim(newId(), '/run/of-somebody/containerd.sock');
@@ -120,7 +120,7 @@ await onEachEngine(
       const registry = await stallingRegistry(node);
       t.teardown(() => registry.close());
       await writeRegistryHosts(node.hostsDir, registry.url, ['stalls.criquet.test']);
-      const image = BUSYBOX.replace('registry.k8s.io', 'stalls.criquet.test');
+      const image = 'stalls.criquet.test/e2e-test-images/nginx:1.14-2';
       const pull = node.cri.image.pullImage({ image: { image } }, CALL).catch(() => undefined);
       const ingests = async () => (await node.containerd.ctr('--namespace', 'k8s.io', 'content', 'active')).trim().split('\n').slice(1);
       await eventually(async () => {
@@ -138,7 +138,7 @@ await onEachEngine(
 
     await kept.remove();
     await leftovers.removeForeign('of-somebody', foreign, 'criquet-pull-of-somebody', snapshot);
-    for (const path of foreignFiles) await rm(path);
+    for (const path of foreignFiles) await rm(path, { recursive: true });
     await leftovers.close();
   },
   { only: 'criquet' },
