@@ -3,7 +3,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
 import { Restoration } from '../checkpoint/restoration.js';
 import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
-import { ownCgroups, removeCgroups } from '../runtime/own-cgroups.js';
+import { ownCgroups, removeEmptyCgroups } from '../runtime/own-cgroups.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { NodeFacts } from '../spec/index.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -57,7 +57,7 @@ export class ContainerRemover {
     await inStep('delete the task', async () => {
       await discardTask(this.containerd.tasks, containerId);
       // Without its record nobody could tell whose it is.
-      await removeCgroups(await ownCgroups(container, this.node, `${this.roots.sys}/fs/cgroup`), signal);
+      await removeEmptyCgroups(await ownCgroups(container, this.node, `${this.roots.sys}/fs/cgroup`));
     });
     await inStep('remove the FIFOs', () => this.io.close(containerId));
     await inStep('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));

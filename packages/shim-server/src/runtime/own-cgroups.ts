@@ -18,6 +18,18 @@ export async function ownCgroups({ id, cgroupsPath }: CgroupOwner, node: Pick<No
   return hierarchies.map((name) => cgroupDirectory(cgroupsPath, node, name, root));
 }
 
+/**
+ * Before a record goes: the cgroup that the OCI runtime should have removed with the task. Nothing is killed here.
+ * @throws EBUSY while processes are in it
+ */
+export async function removeEmptyCgroups(directories: readonly string[]): Promise<void> {
+  for (const directory of directories) {
+    await rmdir(directory).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EBUSY') throw error;
+    });
+  }
+}
+
 /** Kills what is in cgroups and those below them, and removes them; those that are gone are fine. @throws the signal's reason */
 export async function removeCgroups(directories: readonly string[], signal?: AbortSignal): Promise<void> {
   const cgroups = (await Promise.all(directories.map(cgroupsFrom))).flat();

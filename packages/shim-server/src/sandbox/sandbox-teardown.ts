@@ -1,7 +1,7 @@
 import type { NetnsProvider } from '@criquet/network-cni';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ignoreNotFound } from '../runtime/already-gone.js';
-import { ownCgroups, removeCgroups } from '../runtime/own-cgroups.js';
+import { ownCgroups, removeEmptyCgroups } from '../runtime/own-cgroups.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import type { NodeFacts } from '../spec/index.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
@@ -62,7 +62,7 @@ export class SandboxTeardown {
       await inStep('remove the pod files', async () => {
         await this.files.remove(sandboxId);
         // Without the record nobody could tell whose it is.
-        if (sandbox !== undefined) await removeCgroups(await ownCgroups(sandbox, this.node, `${this.roots.sys}/fs/cgroup`), signal);
+        if (sandbox !== undefined) await removeEmptyCgroups(await ownCgroups(sandbox, this.node, `${this.roots.sys}/fs/cgroup`));
       });
       if (sandbox !== undefined) await inStep('remove the snapshot', () => this.rootfs.remove(sandbox));
       await inStep('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
