@@ -7,7 +7,7 @@ import type { TestNode } from '../harness/node.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { supports, usePlugin, useGoodNetwork } from '../harness/own-plugin.js';
 import { reservedAddresses } from '../harness/pod-network.js';
-import { BUSYBOX, CALL, TestPod } from '../harness/pods.js';
+import { CALL, TestPod } from '../harness/pods.js';
 import { writeRegistryHosts } from '../harness/registry-hosts.js';
 import { exists, Leftovers, newId } from './leftovers.js';
 
@@ -37,7 +37,7 @@ await onEachEngine(
     const foreignFiles = [
       await leftovers.reservation(foreign, 251),
       await leftovers.file(join(node.criquet?.cniCacheDir ?? '', 'results', `${node.network.name}-${newId()}-eth0`), '{"damaged":'),
-      await leftovers.file(join(rootDir, 'volumes/not-an-id/data')),
+      await leftovers.directory(rootDir, 'volumes/not-an-id'),
       await leftovers.file(join(stateDir, 'netns/of-somebody')),
     ];
     const foreignShim = await leftovers.shim(newId(), '/run/of-somebody/containerd.sock');
@@ -62,11 +62,7 @@ await onEachEngine(
       const parent = await TestPod.run(node);
       const child = await parent.start();
       container.exec(['sleep', '1000'], 1_000n).catch(() => undefined);
-      await eventually(async () => {
-        const execs = (await node.filesBelow('criquet-state', 'io', container.id)).filter((name) => /^[0-9a-f]{32}$/.test(name));
-        const sleeps = (await node.state()).processes.length;
-        if (execs.length !== 1 || sleeps < before.processes.length + 1) throw new Error('the command does not run yet');
-      });
+      await eventually(() => commandRuns(node));
       await node.criquet?.stop('SIGKILL');
       for (const id of [running.id, lost.id, parent.id]) await own.containers.delete(id);
       const id = newId();
@@ -77,7 +73,7 @@ await onEachEngine(
       await leftovers.snapshot(id, { 'criquet.owner': id });
       await leftovers.lease('criquet-pull-lost', 'criquet.daemon=00000000');
       const shim = await leftovers.shim(newId());
-      const cgroup = await leftovers.cgroup(newId());
+      const cgroup = await leftovers.cgroup(id);
       const reservation = await leftovers.reservation(newId(), 250);
 
       const found = await audit(node);
@@ -110,9 +106,7 @@ await onEachEngine(
 
     await t.test('the next daemon ends the command of a killed one and removes what has no owner', async (t) => {
       const done = container.exec(['sleep', '1000'], 1_000n).catch(() => undefined);
-      await eventually(async () => {
-        if ((await node.state()).processes.length <= before.processes.length) throw new Error('the command does not run yet');
-      });
+      await eventually(() => commandRuns(node));
       await node.criquet?.stop('SIGKILL');
       await done;
       await leftovers.directory(rootDir, 'volumes', newId(), '0');
@@ -126,7 +120,7 @@ await onEachEngine(
       const registry = await stallingRegistry(node);
       t.teardown(() => registry.close());
       await writeRegistryHosts(node.hostsDir, registry.url, ['stalls.criquet.test']);
-      const image = BUSYBOX.replace('registry.k8s.io', 'stalls.criquet.test');
+      const image = 'stalls.criquet.test/e2e-test-images/nginx:1.14-2';
       const pull = node.cri.image.pullImage({ image: { image } }, CALL).catch(() => undefined);
       const ingests = async () => (await node.containerd.ctr('--namespace', 'k8s.io', 'content', 'active')).trim().split('\n').slice(1);
       await eventually(async () => {
@@ -144,7 +138,7 @@ await onEachEngine(
 
     await kept.remove();
     await leftovers.removeForeign('of-somebody', foreign, 'criquet-pull-of-somebody', snapshot);
-    for (const path of foreignFiles) await rm(path);
+    for (const path of foreignFiles) await rm(path, { recursive: true });
     await leftovers.close();
   },
   { only: 'criquet' },
@@ -182,6 +176,11 @@ await onEachEngine(
   },
   { only: 'criquet' },
 );
+
+async function commandRuns(node: TestNode): Promise<void> {
+  const { processes } = await node.state();
+  if (!processes.some((line) => line.endsWith('sleep 1000'))) throw new Error('the command does not run yet');
+}
 
 /** The node's registry, of whose layers only the beginning comes. */
 function stallingRegistry(node: TestNode): ReturnType<typeof startAnsweringRegistry> {

@@ -2,6 +2,7 @@ import { Cni, loadConfigLists, type NetworkConfigList } from '@criquet/network-c
 import { connectContainerd, type Containerd } from '@criquet/runtime-containerd';
 import type { Replacements } from '../composition-root.js';
 import type { CriquetConfig } from '../config/index.js';
+import { isServed } from '../grpc/cri-server.js';
 import { discardTask, ignoreNotFound } from '../runtime/already-gone.js';
 import { Layout } from '../state/layout.js';
 import { Audit, type AuditReport } from './audit.js';
@@ -28,7 +29,7 @@ export interface NodeAudit extends AuditReport {
 /**
  * Looks at everything on this node that belongs to the criquet of a configuration, with or without its daemon running.
  *
- * @throws ContainerdError when containerd does not answer; Error when somebody else cleans at the moment
+ * @throws ContainerdError when containerd does not answer; Error when somebody else cleans at the moment, or a daemon serves that is not seen from here
  */
 export async function auditNode({ config, clean, signal, replacements = {} }: AuditNodeOptions): Promise<NodeAudit> {
   const { address, namespace, connectTimeout } = config.containerd;
@@ -58,6 +59,10 @@ export async function auditNode({ config, clean, signal, replacements = {} }: Au
     });
     const audit = new Audit({ sources, owners: new OwnerLookup(containerd), daemon: () => daemon.identity() });
     const running = await daemon.identity();
+    // What it works with would look as if it were of a daemon that was killed.
+    if (running === undefined && (await isServed(config.listen.replace(/^unix:\/\//, '')))) {
+      throw new Error(`a daemon serves ${config.listen} and is not seen from here: look in its mount and PID namespaces, with its configuration`);
+    }
     const report = await cleaning(config, clean, async () => {
       const result = await audit.run({ clean, signal });
       // Somebody has looked, and wants what is left to belong to this one.

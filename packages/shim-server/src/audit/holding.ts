@@ -1,10 +1,10 @@
 /** What can belong to a pod on a node, in the order in which it is taken away: what uses something goes before what it uses. */
 export const HOLDING_KINDS = [
-  'log-handle',
-  'stream-token',
   'container',
   'task',
   'shim',
+  'log-handle',
+  'stream-token',
   'cni-attachment',
   'ipam-reservation',
   'mount',

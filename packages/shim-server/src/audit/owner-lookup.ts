@@ -1,5 +1,6 @@
 import { isNotFound, type CallOptions, type Containerd, type ContainerRecord } from '@criquet/runtime-containerd';
 import { containerCodec } from '../state/container-record.js';
+import { LEFTOVER_LABEL } from '../state/owner-labels.js';
 import { sandboxCodec } from '../state/sandbox-record.js';
 import { Slots } from '../state/slots.js';
 
@@ -26,6 +27,7 @@ export class OwnerLookup {
 
   private async standing(id: string, otherNamespaces: readonly string[], signal: AbortSignal): Promise<Standing> {
     const own = await this.record(id, { signal });
+    if (own !== undefined && LEFTOVER_LABEL in own.labels) return 'nobody';
     if (own !== undefined) return sandboxCodec.key in own.extensions || containerCodec.key in own.extensions ? 'criquet' : 'others';
     for (const namespace of otherNamespaces) if ((await this.record(id, { signal, namespace })) !== undefined) return 'others';
     return 'nobody';

@@ -71,7 +71,8 @@ export async function requireFreeSocket(path: string): Promise<void> {
   if (present !== undefined && (await isServed(path))) throw new Error(`${path}: another process serves this socket`);
 }
 
-function isServed(path: string): Promise<boolean> {
+/** Whether anybody accepts connections there. */
+export function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);
     const answer = (served: boolean) => {

@@ -45,7 +45,7 @@ export async function discardExec(tasks: Tasks, { containerId, execId, directory
       signal.throwIfAborted();
     }
     await tasks.kill(containerId, { signal: SIGKILL, execId }, { signal }).catch(() => undefined);
-    await pause(ms, undefined, { signal, ref: false });
+    await pause(ms, undefined, { signal });
   }
   await rm(directory, { recursive: true, force: true });
 }

@@ -10,23 +10,17 @@ export async function cgroupsFrom(cgroup: string): Promise<string[]> {
   return [cgroup, ...below.flat()];
 }
 
-/** The processes in some cgroups. */
-export async function processesIn(cgroups: readonly string[]): Promise<Set<number>> {
+/** SIGKILL to everything in some cgroups. @returns how many processes there were */
+export async function killIn(cgroups: readonly string[]): Promise<number> {
   const pids = new Set<number>();
   for (const cgroup of cgroups) {
     const text = await readFile(join(cgroup, 'cgroup.procs'), 'utf8').catch(() => '');
     // A process of another pid namespace that cannot be named is 0.
-    for (const pid of text.split('\n').filter((line) => line !== '').map(Number)) pids.add(pid);
+    for (const pid of text.split('\n').map(Number)) if (pid > 1) pids.add(pid);
   }
-  return pids;
-}
-
-/** SIGKILL to everything in some cgroups. @returns how many processes there were */
-export async function killIn(cgroups: readonly string[]): Promise<number> {
-  const pids = [...(await processesIn(cgroups))].filter((pid) => pid > 1);
   for (const pid of pids) killProcess(pid);
-  if (pids.length > 0) await Promise.all(cgroups.map(thaw));
-  return pids.length;
+  if (pids.size > 0) await Promise.all(cgroups.map(thaw));
+  return pids.size;
 }
 
 /** cgroup v1 delivers no signal to what is frozen. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,19 +29,11 @@ export class OwnCgroups {
    * @throws when they are still in use after five seconds
    */
   async remove(object: { readonly id: string; readonly cgroupsPath: string }): Promise<void> {
-    for (const late = Date.now() + KILLED_MS; ; await pause(LOOK_MS)) {
-      const left = await this.of(object);
-      await killIn(left);
-      const busy: string[] = [];
-      // Those below come first.
-      for (const cgroup of left.reverse()) {
-        await rmdir(cgroup).catch((error: NodeJS.ErrnoException) => {
-          if (error.code === 'EBUSY') busy.push(cgroup);
-        });
-      }
-      if (busy.length === 0) return;
-      if (Date.now() > late) throw failedPrecondition(`still in use: ${busy.join(', ')}`);
-    }
+    const directories = await this.of(object);
+    const late = AbortSignal.timeout(KILLED_MS);
+    await removeCgroups(directories, late).catch((error: unknown) => {
+      throw late.aborted ? failedPrecondition(`still in use: ${directories.filter((directory) => existsSync(directory)).join(', ')}`) : error;
+    });
   }
 
   private async of({ id, cgroupsPath }: { readonly id: string; readonly cgroupsPath: string }): Promise<string[]> {
@@ -48,7 +41,24 @@ export class OwnCgroups {
     if (!cgroupsPath.includes(id)) return [];
     const root = join(this.roots.sys, 'fs/cgroup');
     const hierarchies = this.node.cgroup === 'v2' ? [''] : await readdir(root).catch(() => []);
-    const found = await Promise.all(hierarchies.map((name) => cgroupsFrom(cgroupDirectory(cgroupsPath, this.node, name, root))));
-    return found.flat();
+    return hierarchies.map((name) => cgroupDirectory(cgroupsPath, this.node, name, root));
+  }
+}
+
+/** Kills what is in cgroups and those below them, and removes them; those that are gone are fine. @throws the signal's reason */
+export async function removeCgroups(directories: readonly string[], signal?: AbortSignal): Promise<void> {
+  for (;;) {
+    const left = (await Promise.all(directories.map(cgroupsFrom))).flat();
+    await killIn(left);
+    let busy = false;
+    // Those below come first.
+    for (const cgroup of left.reverse()) {
+      await rmdir(cgroup).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'EBUSY') busy = true;
+        else if (error.code !== 'ENOENT') throw error;
+      });
+    }
+    if (!busy) return;
+    await pause(LOOK_MS, undefined, signal === undefined ? {} : { signal });
   }
 }

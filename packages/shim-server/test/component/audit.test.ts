@@ -1,7 +1,8 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type Test } from 'tap';
 import { eventually, NAMESPACE, type Shim } from './shim-harness.js';
+import { takeCleaningLock } from '../../src/audit/cleaning-lock.js';
 import { HOLDING_KINDS } from '../../src/audit/index.js';
 import { ownedBy, ownedByDaemon } from '../../src/state/owner-labels.js';
 import { audit, exists, named, newId, orphans, Planter, startShim, written } from './audit-fixture.js';
@@ -73,8 +74,8 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   await snapshots.view('native', `${id}-image-0`, '', { labels: ownedBy(id) });
   await leases.create({ id: 'criquet-pull-lost', labels: ownedByDaemon('00000000') });
   await leases.create({ id: `criquet-checkpoint-${id}`, labels: ownedBy(id) });
-  const emptyCgroup = await planter.cgroup(`k8s.io/${newId()}`);
-  const scope = await planter.cgroup(`system.slice/cri-containerd-${newId()}.scope`);
+  const emptyCgroup = await planter.cgroup(`k8s.io/${id}`);
+  const scope = await planter.cgroup(`system.slice/cri-containerd-${id}.scope`);
   // Its record goes behind the daemon's back: the log stays open, the URL can still be used.
   const handled = await shim.startContainer(pod, { metadata: { name: 'handled', attempt: 0 }, logPath: 'handled.log' });
   await shim.cri.runtime.exec({ containerId: handled, cmd: ['/bin/sh'], stdout: true });
@@ -87,6 +88,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
     await planter.cgroup(`other/${foreign}`),
     await planter.cgroup(`k8s.io/${inSameNamespace}`),
     await planter.cgroup(`kubepods/${newId()}`, 1),
+    await planter.cgroup(`k8s.io/${newId()}`),
     await planter.cgroup(`kubepods/pod${id}`),
     await planter.reservation(foreign),
     await planter.reservation(newId(), 'elsewhere'),
@@ -218,4 +220,17 @@ test('a kind that cannot be looked at, or a thing that cannot be removed, does n
   shim.containerd.stop();
   await t.rejects(audit(shim), { name: 'ContainerdError' });
   await shim.containerd.listen();
+});
+
+test('a daemon that is not seen from here, and a node that somebody else cleans: nothing is judged', async (t) => {
+  const { shim, planter } = await prepared(t);
+  const files = planter.layout.sandboxFiles(newId());
+  await mkdir(files, { recursive: true });
+  const lock = await takeCleaningLock(shim.config.stateDir);
+  await t.rejects(audit(shim, true), { message: /somebody else is cleaning up/ });
+  t.match(await audit(shim), { daemonPid: process.pid }, 'looking is no matter');
+  await lock.release();
+  await writeFile(join(shim.config.stateDir, 'lock'), '4194304 1 0123abcd'.padEnd(64));
+  await t.rejects(audit(shim, true), { message: /a daemon serves .* and is not seen from here/ });
+  t.ok(await exists(files));
 });

@@ -74,6 +74,7 @@ test('userns_options mode POD, uids and gids: a container', async (t) => {
   t.same(linux?.gidMappings, GIDS);
   t.same(linux?.namespaces?.find(({ type }) => type === 'user'), { type: 'user', path: `/proc/${task(shim, pod)?.init.pid}/ns/user` }, 'of the pause process');
   t.same(snapshot(shim, id)?.info.labels, {
+    'criquet.owner': id,
     'containerd.io/snapshot/uidmapping': '0:200000:65536',
     'containerd.io/snapshot/gidmapping': '0:300000:65535',
   });
@@ -94,7 +95,7 @@ for (const [what, of] of [['mode NODE', userns({ mode: NamespaceMode.NODE, uids:
       t.equal(linux?.uidMappings, undefined);
       t.equal(linux?.gidMappings, undefined);
     }
-    t.same(snapshot(shim, id)?.info.labels, {});
+    t.same(snapshot(shim, id)?.info.labels, { 'criquet.owner': id });
     t.match(runcOptions(shim, id), { ioUid: 0, ioGid: 0 });
     t.equal(shim.netns.userns.size, 0);
     t.equal((await stat(join(shim.config.rootDir, 'sandboxes', pod, 'hosts'))).uid, 0);

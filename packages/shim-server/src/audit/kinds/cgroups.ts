@@ -1,34 +1,25 @@
-import { readdir, rmdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { cgroupsFrom, killIn, processesIn } from '../../runtime/cgroup-processes.js';
+import { removeCgroups } from '../../runtime/own-cgroups.js';
 import { cgroupOwner } from '../../spec/index.js';
 import type { AuditedNode } from '../audited-node.js';
 import type { Holding, HoldingSource } from '../holding.js';
-import { runtimeStateIds } from '../runtime-states.js';
-
-const LOOK_MS = 50;
 
 /**
- * Cgroups whose names have the form of criquet's. Other CRI runtimes use the same form: an empty one that no OCI runtime knows the container of is
- * of no use to anybody; any other counts only where other things tell that its container was criquet's.
+ * Cgroups whose names have the form of criquet's. Every CRI runtime of the machine uses that form, and one of another containerd may be empty for a while: they
+ * count only where other things tell that the container was criquet's. A record does not go before its cgroup.
  */
-export function cgroupHoldings({ config, roots }: AuditedNode): HoldingSource {
+export function cgroupHoldings({ roots }: AuditedNode): HoldingSource {
   const root = join(roots.sys, 'fs/cgroup');
   return {
     kind: 'cgroup',
     async list() {
-      const [hierarchies, states] = await Promise.all([hierarchiesOf(root), runtimeStateIds(config)]);
+      const hierarchies = await hierarchiesOf(root);
       const found = new Map<string, { readonly id: string; readonly directories: string[] }>();
       for (const hierarchy of hierarchies) await collect(hierarchy, hierarchy, found);
-      return Promise.all(
-        [...found].map(async ([name, { id, directories }]): Promise<Holding> => {
-          const cgroups = (await Promise.all(directories.map(cgroupsFrom))).flat();
-          const empty = (await processesIn(cgroups)).size === 0;
-          const remove = (signal: AbortSignal) => removeCgroups(directories, signal);
-          return { kind: 'cgroup', name, owner: { object: id }, certain: empty && !states.has(id), remove };
-        }),
-      );
+      return [...found].map(([name, { id, directories }]): Holding => {
+        return { kind: 'cgroup', name, owner: { object: id }, certain: false, remove: (signal) => removeCgroups(directories, signal) };
+      });
     },
   };
 }
@@ -54,15 +45,5 @@ async function collect(hierarchy: string, directory: string, found: Map<string, 
     const known = found.get(name) ?? { id, directories: [] };
     known.directories.push(path);
     found.set(name, known);
-  }
-}
-
-async function removeCgroups(directories: readonly string[], signal: AbortSignal): Promise<void> {
-  const cgroups = (await Promise.all(directories.map(cgroupsFrom))).flat();
-  while ((await killIn(cgroups)) > 0) await pause(LOOK_MS, undefined, { signal });
-  for (const cgroup of cgroups.reverse()) {
-    await rmdir(cgroup).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error;
-    });
   }
 }

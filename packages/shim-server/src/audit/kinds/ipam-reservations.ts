@@ -21,7 +21,7 @@ export interface Reservation {
 
 /**
  * host-local's reservations on the networks that are configured or that criquet's attachments name. What an attachment in a cache of the node or an
- * OCI runtime still knows is somebody's. They are freed by DEL, so that the plugin does it under its own lock.
+ * OCI runtime still knows is somebody's, and so is everything where CNI GC is turned off. They are freed by DEL, so that the plugin does it under its own lock.
  */
 export function reservationHoldings(node: AuditedNode): HoldingSource {
   const { cni, config } = node;
@@ -34,7 +34,7 @@ export function reservationHoldings(node: AuditedNode): HoldingSource {
       const reservations = await readReservations([...ours, ...node.networks()]);
       return reservations.map((reservation): Holding => {
         const { list, containerId, file } = reservation;
-        const certain = !attached.has(`${list.name} ${containerId}`) && !states.has(containerId);
+        const certain = config.cni.gcInterval > 0 && !list.disableGC && !attached.has(`${list.name} ${containerId}`) && !states.has(containerId);
         return { kind: 'ipam-reservation', name: file, owner: { object: containerId }, certain, remove: (signal) => free(reservation, signal) };
       });
     },

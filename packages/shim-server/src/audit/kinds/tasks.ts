@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TaskProcess } from '@criquet/runtime-containerd';
-import { discardTask } from '../../runtime/already-gone.js';
+import { discardLostTask } from '../lost-task.js';
 import { isObjectId } from '../../state/object-id.js';
 import type { AuditedNode } from '../audited-node.js';
 import type { Holding, HoldingSource } from '../holding.js';
@@ -14,7 +14,8 @@ const LIST_MS = 30_000;
  * Tasks of containers and pause processes. Others may run tasks in the same namespace: criquet's are known by FIFOs in its directory, or by the
  * built-in pause program.
  */
-export function taskHoldings({ containerd: { tasks }, layout, roots }: AuditedNode): HoldingSource {
+export function taskHoldings({ containerd, layout, roots }: AuditedNode): HoldingSource {
+  const { tasks } = containerd;
   return {
     kind: 'task',
     async list(signal) {
@@ -24,7 +25,7 @@ export function taskHoldings({ containerd: { tasks }, layout, roots }: AuditedNo
         found.map(async (task): Promise<Holding> => {
           const { containerId: id } = task;
           const certain = hasOwnFifos(task) || (await runsPause(task, pausePrograms));
-          return { kind: 'task', name: id, owner: { object: id }, certain, remove: (ending) => discardTask(tasks, id, { signal: ending }) };
+          return { kind: 'task', name: id, owner: { object: id }, certain, remove: (ending) => discardLostTask(containerd, id, ending) };
         }),
       );
     },
