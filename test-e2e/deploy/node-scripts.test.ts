@@ -1,6 +1,6 @@
 /*
- * The parts of deploy/node that change files, one by one, on files as nodes have them. The whole of it runs under systemd with a real kubelet in
- * vm/in-guest/kubelet-switch.test.ts.
+ * The parts of deploy/node that change files, one by one, on files as nodes have them, and all scripts as somebody calls them. The whole of it
+ * runs under systemd with a real kubelet in vm/in-guest/kubelet-switch.test.ts.
  */
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -9,6 +9,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { readEnvironment, type Engine } from '../harness/environment.js';
 import { run, tryRun, type RunResult } from '../harness/run.js';
+import { criquetNodeCommand } from './criquet-node.js';
+import { kindScript } from './kind-e2e.js';
+import { cutOffReleaseTree } from './release-tree.js';
+import { roll } from './roll.js';
+import { scriptCalls } from './script-calls.js';
 import { SCRIPTS } from './script-checkout.js';
 
 const environment = readEnvironment();
@@ -185,7 +190,11 @@ await t.test('the scripts of deploy/ are clean', async (t) => {
   t.equal(code, 0, stdout);
 });
 
-for (const part of ['./criquet-node.js', './roll.js', './script-calls.js', './release-tree.js', './kind-e2e.js']) await import(part);
+await t.test('criquet-node', criquetNodeCommand);
+await t.test('deploy/daemonset/roll', roll);
+await t.test('scripts: how they are called', scriptCalls);
+await t.test('scripts/release-tree', cutOffReleaseTree);
+await t.test('scripts/kind-e2e', kindScript);
 
 /** Content, mode and time of a file. */
 async function facts(file: string): Promise<readonly unknown[]> {

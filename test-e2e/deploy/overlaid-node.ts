@@ -16,7 +16,7 @@ export class OverlaidNode {
   private constructor(
     private readonly pid: number,
     private readonly environment: Record<string, string>,
-    /** The release tree, with this checkout's command in it. */
+    /** The release tree, with this checkout's command in it; whether that starts at all is not asked here. */
     readonly tree: string,
   ) {}
 
@@ -32,7 +32,7 @@ export class OverlaidNode {
       await cp(join(checkout, 'deploy', file), join(tree, 'share', file.replace(/.*\//, '')));
     }
     await writeFile(join(tree, 'release'), 'test\n');
-    await writeFile(join(tree, 'bin/criquet'), `#!/bin/sh\nexec ${checkout}/scripts/criquet "$@"\n`);
+    await writeFile(join(tree, 'bin/criquet'), `#!/bin/sh\n[ "$1" != --version ] || exec echo criquet\nexec ${checkout}/scripts/criquet "$@"\n`);
     await writeFile(systemctl, '#!/bin/sh\nexit 1\n');
     for (const program of [systemctl, join(tree, 'bin/criquet')]) await chmod(program, 0o755);
 
