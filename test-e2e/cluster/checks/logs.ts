@@ -19,7 +19,8 @@ export async function logs({ kubectl }: Scene): Promise<void> {
   // Two streams: nobody promises which comes first.
   assert.match(await kubectl.run('logs', 'talker', '--since=1h', '--limit-bytes=5'), /^(first|secon)$/);
   await kubectl.wait('condition=Ready', 'pod/two');
-  assert.equal(sorted(await kubectl.run('logs', 'two', '--all-containers', '--prefix')), '[pod/two/main] one,[pod/two/other] other');
+  const everything = async () => sorted(await kubectl.run('logs', 'two', '--all-containers', '--prefix'));
+  await eventually(async () => assert.equal(await everything(), '[pod/two/main] one,[pod/two/other] other'), 20_000, 300);
   assert.equal(await kubectl.run('logs', 'two', '--container=other'), 'other\n');
 }
 

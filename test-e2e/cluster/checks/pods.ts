@@ -45,7 +45,11 @@ export async function userNamespace({ kubectl }: Scene): Promise<void> {
     }),
   );
   await kubectl.wait('condition=Ready', 'pod/mapped');
-  const [map, user, word] = (await kubectl.run('logs', 'mapped')).trim().split('\n');
+  const [map, user, word] = await eventually(async () => {
+    const lines = (await kubectl.run('logs', 'mapped')).trim().split('\n');
+    assert.equal(lines.length, 3);
+    return lines;
+  }, 20_000, 300);
   const [inside, outside, length] = (map ?? '').trim().split(/\s+/).map(Number);
   assert.equal(inside, 0);
   assert.ok((outside ?? 0) >= 65536, map);

@@ -65,7 +65,7 @@ export async function statefulSet({ kubectl }: Scene): Promise<void> {
   const uid = async () => (await kubectl.json<Pod>('get', 'pod', 'db-1')).metadata.uid;
   const first = await uid();
   const domain = `db.${kubectl.namespace}.svc.cluster.local`;
-  assert.equal(await kubectl.run('logs', 'db-1'), `db-1.${domain}\n`);
+  await eventually(async () => assert.equal(await kubectl.run('logs', 'db-1'), `db-1.${domain}\n`), 20_000, 300);
   await kubectl.delete('pod/db-1');
   await eventually(async () => assert.notEqual(await uid(), first), 30_000, 500);
   await kubectl.wait('condition=Ready', 'pod/db-1');
