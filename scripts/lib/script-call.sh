@@ -13,7 +13,7 @@ wrong_call() { # REASON...
   exit 2
 }
 
-# Prints the help and ends when it is asked for.
+# Prints the help and ends when it is asked for. What follows -- is somebody else's.
 answer_help() { # ARGUMENT...
   local argument
   for argument in "$@"; do
@@ -22,6 +22,7 @@ answer_help() { # ARGUMENT...
         show_help
         exit
         ;;
+      --) return ;;
     esac
   done
 }

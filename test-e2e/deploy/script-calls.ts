@@ -7,6 +7,8 @@ import { tryRun } from '../harness/run.js';
 import { ScriptCheckout, SCRIPTS } from './script-checkout.js';
 
 const environment = readEnvironment();
+/** Those whose arguments are names, as many as somebody likes. */
+const TAKES_NAMES = ['cri-support', 'e2e'];
 
 export async function scriptCalls(t: Test): Promise<void> {
   const checkout = await ScriptCheckout.make(environment, t);
@@ -15,7 +17,7 @@ export async function scriptCalls(t: Test): Promise<void> {
     await t.test(`scripts/${script}`, async (t) => {
       const head = (await readFile(join(environment.checkout, 'scripts', script), 'utf8')).split('\n')[1]?.replace(/^# /, '') ?? '';
       for (const help of ['--help', '-h']) t.match(await checkout.run(script, help), { code: 0, calls: [], stderr: '', stdout: head }, help);
-      for (const words of [['--nonsense'], ['-x'], ['--nonsense=1'], ...(script === 'cri-support' ? [] : [['one', 'two']])]) {
+      for (const words of [['--nonsense'], ['-x'], ['--nonsense=1'], ...(TAKES_NAMES.includes(script) ? [] : [['one', 'two']])]) {
         const { code, stderr, calls } = await checkout.run(script, ...words);
         t.match(stderr, /^error: unknown (option|argument) .*\n$/, `${words.join(' ')}: one line`);
         t.strictSame([code, calls], [2, []], 'and nothing else');
@@ -24,7 +26,7 @@ export async function scriptCalls(t: Test): Promise<void> {
   }
 
   await t.test('an option without its value', async (t) => {
-    for (const [script, ...words] of [['release-tree', '--tar'], ['kind-node-image', '--from', '--form'], ['kind-e2e', '--image='], ['conformance', '--suite']] as const) {
+    for (const [script, ...words] of [['release-tree', '--tar'], ['kind-node-image', '--from', '--form'], ['kind-e2e', '--image='], ['conformance', '--suite'], ['e2e', '--with']] as const) {
       t.match(await checkout.run(script, ...words), { code: 2, calls: [], stderr: /^error: --\w+: a value;.*\n$/ }, `${script} ${words.join(' ')}`);
     }
     t.match(await checkout.run('demo', 'upp'), { code: 2, calls: [], stderr: /^error: up, down or status, not upp;.*\n$/ });
