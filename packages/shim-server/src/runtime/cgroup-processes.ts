@@ -1,5 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { killProcess } from './kill-process.js';
 
 /** A cgroup and those below it, which come after it; none where it is not there. */
@@ -10,17 +10,32 @@ export async function cgroupsFrom(cgroup: string): Promise<string[]> {
   return [cgroup, ...below.flat()];
 }
 
-/** SIGKILL to everything in some cgroups. @returns how many processes there were */
+/**
+ * SIGKILL to every process that is in one of some cgroups, by what the process itself says as well: between the two looks its number may have become
+ * another's.
+ *
+ * @returns how many processes there were
+ */
 export async function killIn(cgroups: readonly string[]): Promise<number> {
-  const pids = new Set<number>();
+  let killed = 0;
   for (const cgroup of cgroups) {
     const text = await readFile(join(cgroup, 'cgroup.procs'), 'utf8').catch(() => '');
     // A process of another pid namespace that cannot be named is 0.
-    for (const pid of text.split('\n').map(Number)) if (pid > 1) pids.add(pid);
+    const pids = text.split('\n').map(Number).filter((pid) => pid > 1);
+    for (const pid of pids) {
+      if (!(await isIn(pid, basename(cgroup)))) continue;
+      killProcess(pid);
+      killed += 1;
+    }
+    if (pids.length > 0) await thaw(cgroup);
   }
-  for (const pid of pids) killProcess(pid);
-  if (pids.size > 0) await Promise.all(cgroups.map(thaw));
-  return pids.size;
+  return killed;
+}
+
+/** proc(5): a line a hierarchy, `number:controllers:path`. */
+async function isIn(pid: number, name: string): Promise<boolean> {
+  const own = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+  return own.split('\n').some((line) => line.endsWith(`/${name}`));
 }
 
 /** cgroup v1 delivers no signal to what is frozen. */

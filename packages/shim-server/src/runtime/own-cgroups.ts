@@ -55,7 +55,6 @@ export async function removeCgroups(directories: readonly string[], signal?: Abo
     for (const cgroup of left.reverse()) {
       await rmdir(cgroup).catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'EBUSY') busy = true;
-        else if (error.code !== 'ENOENT') throw error;
       });
     }
     if (!busy) return;
