@@ -5,6 +5,7 @@ import { audit, named } from '../harness/audit.js';
 import { eventually } from '../harness/eventually.js';
 import type { TestNode } from '../harness/node.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
+import { readForm } from './form.js';
 import { supports, usePlugin, useGoodNetwork } from '../harness/own-plugin.js';
 import { reservedAddresses } from '../harness/pod-network.js';
 import { CALL, TestPod } from '../harness/pods.js';
@@ -141,7 +142,7 @@ await onEachEngine(
     for (const path of foreignFiles) await rm(path, { recursive: true });
     await leftovers.close();
   },
-  { only: 'criquet' },
+  { only: 'criquet', ...(readForm().whole ? {} : { engines: 'newest' }) },
 );
 
 await onEachEngine(
@@ -174,7 +175,7 @@ await onEachEngine(
       await useGoodNetwork(node);
     });
   },
-  { only: 'criquet' },
+  { only: 'criquet', ...(readForm().whole ? {} : { engines: 'newest' }) },
 );
 
 async function commandRuns(node: TestNode): Promise<void> {

@@ -101,7 +101,10 @@ test('a command that a hung shim does not let go of is deleted when the shim ans
   const release = shim.containerd.control.hang('tasks.deleteProcess');
   t.match(await shim.cri.runtime.execSync({ containerId, cmd: ['true'], timeout: 0n }), { exitCode: 0 });
   const [execId = ''] = (await readdir(planter.layout.containerIo(containerId))).filter((name) => name.length === 32);
-  t.same(await readdir(planter.layout.execIo(containerId, execId)), [], 'its FIFOs are gone, its name is not');
+  await eventually(async () => {
+    const left = await readdir(planter.layout.execIo(containerId, execId));
+    if (left.length > 0) throw new Error(`its FIFOs are gone, its name is not: ${left.join(', ')}`);
+  });
   await shim.killAndRestart();
   release();
   await gone(planter.layout.execIo(containerId, execId));
