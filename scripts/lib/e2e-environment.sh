@@ -1,7 +1,5 @@
 # shellcheck shell=bash
-# Provides what the end-to-end suites run on and exports where it is. Source it from a checkout's root to run a suite by
-# hand: `. scripts/lib/e2e-environment.sh`, then `cd test-e2e && pnpm exec tap dist/lifecycle/…`. What the suites under
-# Kubernetes need besides is provided where CRIQUET_E2E_KUBERNETES names it: a list of kubelet, cluster, conformance, node.
+# Provides what the end-to-end suites run on and exports where it is: provide_e2e_environment; for scripts, from a checkout's root. By hand: scripts/e2e.
 
 for part in say cache apt containerd pod-tools registry image-packages build-tools criu kubernetes; do
   # shellcheck disable=SC1090
@@ -42,9 +40,3 @@ provide_suite_images() {
   cached "registry/suite-$definitions-${packages##*-}" "build the suites' images" \
     node test-e2e/dist/images/fill-registry.js suite "$packages" "$(provide_registry)"
 }
-
-# When sourced by a person's shell, not by scripts/test.
-if [ "${CRIQUET_E2E_LAZY:-}" != 1 ]; then
-  provide_e2e_environment
-  provide_kubernetes "${CRIQUET_E2E_KUBERNETES:-}"
-fi

@@ -103,14 +103,14 @@ provide_node_conformance() {
   add_tools "$directory"
 }
 
-# What CRIQUET_E2E_KUBERNETES names, a list of kubelet, cluster, conformance, node.
+# Any of kubelet, cluster, conformance, node, as a list with commas.
 provide_kubernetes() { # NAMES
   local name
   for name in ${1//,/ }; do
     case $name in
       kubelet | cluster | conformance) "provide_$name" ;;
       node) provide_node_conformance ;;
-      *) fail "CRIQUET_E2E_KUBERNETES: kubelet, cluster, conformance or node, not $name" ;;
+      *) fail "kubelet, cluster, conformance or node, not $name" ;;
     esac
   done
 }

@@ -9,7 +9,7 @@ export interface Call {
   readonly suite: Suite;
   readonly engine: Engine;
   readonly runtimes: readonly Runtime[];
-  /** A regular expression: only specs whose names match. */
+  /** A regular expression as Go reads them: only specs whose names match. */
   readonly focus?: string;
   readonly procs: number;
   /** For all specs on one runtime. */
@@ -35,6 +35,7 @@ export function readCall(options: CallOptions): Call {
   const { engine, focus } = options;
   if (engine !== '2.1' && engine !== '2.4') throw new Error('--engine: 2.1 or 2.4');
   const runtimes = runtimesOf(options.runtime);
+  if (focus === '') throw new Error('--focus: is empty; without it every spec is run');
   const whole = focus === undefined && runtimes.length === 2;
   if (options['update-docs'] && !whole) throw new Error('--update-docs: the whole suite on both runtimes');
   if (options['at-once'] && runtimes.length < 2) throw new Error('--at-once: both runtimes');

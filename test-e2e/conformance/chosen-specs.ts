@@ -9,9 +9,9 @@ import { enginesUnderTest, findTool } from '../harness/environment.js';
 import { Site } from '../harness/kubernetes/site.js';
 import { literal } from './ginkgo.js';
 import { runSide } from './run-side.js';
-import type { Suite } from './suite.js';
+import { suiteOf, type Suite } from './suite.js';
 
-const SUITE: Suite = { name: 'all', title: 'Chosen conformance specs', program: 'e2e.test', labels: 'Conformance', nodes: 1 };
+const SUITE: Suite = { ...suiteOf('all'), title: 'Chosen conformance specs' };
 
 const site = await Site.open();
 t.teardown(() => site.close());

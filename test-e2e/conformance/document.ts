@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CHECKOUT } from '../cri-support/checkout.js';
 import { count, differences, type Difference } from './difference.js';
-import { explanationOf } from './explanations.js';
+import { explanationOf, staleExplanations } from './explanations.js';
 import { reasonToLeaveOut } from './left-out.js';
 import { hasPassed } from './outcome.js';
 import { readRecords, type Record } from './record.js';
-import { suiteOf } from './suite.js';
+import { SUITES, suiteOf } from './suite.js';
 
 const DOCUMENT = join(CHECKOUT, 'docs/conformance.md');
 
@@ -30,14 +30,26 @@ export async function problems(): Promise<string[]> {
   const records = await readRecords();
   const written = await readFile(DOCUMENT, 'utf8').catch(() => '');
   const stale = written === renderDocument(records) ? [] : ['docs/conformance.md does not match the records: run scripts/conformance --render'];
-  return [...(records.length === 0 ? ['there are no records in docs/conformance'] : []), ...records.flatMap(recordProblems), ...stale];
+  const differing = records.flatMap((record) => differences(record).map(({ name }) => ({ suite: record.suite, name })));
+  return [
+    ...SUITES.filter(({ name }) => !records.some(({ suite }) => suite === name)).map(({ name }) => `docs/conformance has no record of ${name}`),
+    ...records.flatMap(recordProblems),
+    ...staleExplanations(differing).map((part) => `explained in test-e2e/conformance/explanations.ts, but there is nothing to explain: "${part}"`),
+    ...stale,
+  ];
 }
 
-/** A record must not hold a spec that only containerd's plugin passes, and what has not passed or not run must be explained. */
+/**
+ * A record must hold every spec of its suite, none that only containerd's plugin passes, and what has not passed or not run must be
+ * explained.
+ */
 export function recordProblems(record: Record): string[] {
   const title = `${record.suite} on containerd ${record.containerd}`;
   const unexplained = record.specs.filter(({ name, criquet }) => criquet === 'left out' && reasonToLeaveOut(record.suite, name) === undefined);
+  const { count: expected } = suiteOf(record.suite);
+  const names = new Set(record.specs.map(({ name }) => name));
   return [
+    ...(names.size === expected ? [] : [`${title}: ${names.size} specs; the suite has ${expected}`]),
     ...differences(record)
       .filter(({ favour }) => favour === 'containerd')
       .map(({ name }) => `${title}: passes on containerd's plugin only: ${name}`),

@@ -26,6 +26,13 @@ export const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
+/** Parts of names that no difference of these has: they explain nothing any more. */
+export function staleExplanations(differences: readonly { readonly suite: SuiteName; readonly name: string }[]): string[] {
+  return EXPLANATIONS.flatMap(({ suites, specs }) =>
+    suites.flatMap((suite) => specs.filter((part) => part === '' || !differences.some((each) => each.suite === suite && each.name.includes(part)))),
+  );
+}
+
 /** Why a spec of a suite has not the outcome `passed` on both; undefined when nobody has said. */
 export function explanationOf(suite: SuiteName, spec: string): string | undefined {
   return EXPLANATIONS.find(({ suites, specs }) => suites.includes(suite) && specs.some((part) => spec.includes(part)))?.reason;

@@ -26,8 +26,10 @@ export interface GinkgoRun {
   readonly args: readonly string[];
   /** Processes; serial specs run alone, after the others. */
   readonly procs: number;
-  /** Where its report `junit_01.xml`, its output `output.log` and what the suite itself writes go. */
+  /** Where its report `junit_01.xml` and what the suite itself writes go. */
   readonly directory: string;
+  /** File for its output. */
+  readonly output: string;
   /** Directories put before the PATH. */
   readonly tools: readonly string[];
   /** Minutes after which it interrupts itself. */
@@ -40,7 +42,7 @@ const REPORT = 'junit_01.xml';
 
 /** Runs a suite of Kubernetes' and returns each spec that its report has, also those that were not chosen. */
 export async function runGinkgo(options: GinkgoRun): Promise<SpecResult[]> {
-  const { ginkgo, choice, procs, directory, tools, minutes, place = here } = options;
+  const { ginkgo, choice, procs, directory, output, tools, minutes, place = here } = options;
   for (const program of options.beside ?? []) await programIn(directory, program);
   const program = await programIn(directory, options.program);
   await rm(join(directory, REPORT), { force: true });
@@ -56,9 +58,8 @@ export async function runGinkgo(options: GinkgoRun): Promise<SpecResult[]> {
     `--report-dir=${directory}`,
     ...options.args,
   ];
-  const output = join(directory, 'output.log');
   const { code } = await inDirectory(directory, output, place, ginkgo, args, tools, minutes + 5);
-  return readReport(directory, `ginkgo ended with code ${code} and wrote no report; see ${output}`);
+  return readReport(directory, output, `ginkgo ended with code ${code} and wrote no report`);
 }
 
 export type SpecList = Pick<GinkgoRun, 'program' | 'choice' | 'directory'>;
@@ -67,8 +68,9 @@ export type SpecList = Pick<GinkgoRun, 'program' | 'choice' | 'directory'>;
 export async function listSpecs({ program, choice, directory }: SpecList): Promise<string[]> {
   const output = join(directory, 'list.log');
   const args = [...choiceArguments('--ginkgo.', choice), '--ginkgo.dry-run', `--report-dir=${directory}`];
+  await rm(join(directory, REPORT), { force: true });
   const { code } = await inDirectory(directory, output, here, await programIn(directory, program), args, [], 5);
-  const specs = await readReport(directory, `${basename(program)} ended with code ${code} and listed nothing; see ${output}`);
+  const specs = await readReport(directory, output, `${basename(program)} ended with code ${code} and listed nothing`);
   return specs.filter(({ outcome }) => outcome === 'passed').map(({ name }) => name).sort();
 }
 
@@ -108,8 +110,13 @@ function inDirectory(
   });
 }
 
-async function readReport(directory: string, absent: string): Promise<SpecResult[]> {
+async function readReport(directory: string, output: string, absent: string): Promise<SpecResult[]> {
   const xml = await readFile(join(directory, REPORT), 'utf8').catch(() => undefined);
-  if (xml === undefined) throw new Error(absent);
+  if (xml === undefined) throw new Error(`${absent}: ${reasonIn(await readFile(output, 'utf8'))}`);
   return parseJunit(xml, { labelsAfterName: false });
+}
+
+/** What a Go program says when it dies, or else its last words. */
+function reasonIn(output: string): string {
+  return /^panic: (.*)$/m.exec(output)?.[1] ?? output.trimEnd().split('\n').slice(-5).join('\n');
 }

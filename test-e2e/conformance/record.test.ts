@@ -2,6 +2,7 @@ import t from 'tap';
 import { parseJunit } from '../report/junit.js';
 import { differences } from './difference.js';
 import { recordProblems, renderDocument } from './document.js';
+import { EXPLANATIONS, explanationOf, staleExplanations } from './explanations.js';
 import { outcomesOf, withSecondRun } from './outcome.js';
 import { formatRecord, parseRecord, type Record } from './record.js';
 
@@ -62,9 +63,17 @@ await t.test('what did not pass on both is a difference, also when it ran on nei
   t.strictSame(differences(record).map(({ name, favour }) => [name, favour]), [['ours', 'criquet'], ['theirs', 'containerd'], ['none', 'open']]);
   const title = 'sig-node on containerd 2.4.2';
   t.strictSame(recordProblems(record), [
+    `${title}: 5 specs; the suite has 101`,
     `${title}: passes on containerd's plugin only: theirs`,
     ...['ours', 'theirs', 'none'].map((name) => `${title}: not explained in test-e2e/conformance/explanations.ts: ${name}`),
     `${title}: left out, but not by test-e2e/conformance/left-out.ts: out`,
   ]);
   t.match(renderDocument([record]), /\| 4 \| 2 \| 2 \(1 again\) \| 1 \| 1 \| 1 \| 1 \| 3 \/ 4 \|/);
+});
+
+await t.test('an explanation is for specs that it names, and goes with them', async (t) => {
+  for (const { suites } of EXPLANATIONS) for (const suite of suites) t.equal(explanationOf(suite, '[sig-node] Nobody knows this spec'), undefined);
+  const all = EXPLANATIONS.flatMap(({ suites, specs }) => suites.flatMap((suite) => specs.map((part) => ({ suite, name: `[sig-node] ${part} [Conformance]` }))));
+  t.strictSame(staleExplanations(all), []);
+  t.strictSame(staleExplanations(all.slice(1)), [EXPLANATIONS[0]?.specs[0]]);
 });

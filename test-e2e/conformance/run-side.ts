@@ -84,6 +84,7 @@ async function runSpecs({ site, suite, minutes, results }: SideOptions, target: 
   const { environment } = site;
   const directory = join(site.directory, `ginkgo-${round.name}`);
   await rm(directory, { recursive: true, force: true });
+  await mkdir(results, { recursive: true });
   const choice: Choice = { labels: suite.labels, focus: round.focus, skip: partsLeftOut(suite.name).map(({ part }) => literal(part)) };
   try {
     const report = await runGinkgo({
@@ -93,6 +94,8 @@ async function runSpecs({ site, suite, minutes, results }: SideOptions, target: 
       args: target.args,
       procs: round.procs,
       directory,
+      // Straight into what is kept, also when the run is interrupted.
+      output: join(results, `${round.name}-output.log`),
       tools: environment.tools,
       minutes,
       beside: target.beside ?? [],
@@ -100,8 +103,7 @@ async function runSpecs({ site, suite, minutes, results }: SideOptions, target: 
     });
     return outcomesOf(round.specs, report);
   } finally {
-    await mkdir(results, { recursive: true });
-    for (const name of ['junit_01.xml', 'output.log', 'kubelet.log', 'services.log']) {
+    for (const name of ['junit_01.xml', 'kubelet.log', 'services.log']) {
       await copyFile(join(directory, name), join(results, `${round.name}-${name}`)).catch(() => undefined);
     }
   }

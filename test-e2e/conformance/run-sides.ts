@@ -6,7 +6,7 @@ import { findProgram } from '../harness/kubernetes/find-program.js';
 import { Site } from '../harness/kubernetes/site.js';
 import { run } from '../harness/run.js';
 import type { Call } from './call.js';
-import { literal, listSpecs } from './ginkgo.js';
+import { literal, listSpecs, type Choice } from './ginkgo.js';
 import { partsLeftOut, reasonToLeaveOut } from './left-out.js';
 import { runSide } from './run-side.js';
 import { formatSide, writeSide } from './side.js';
@@ -45,15 +45,18 @@ export async function runSides(call: Call): Promise<void> {
 /** Every spec that the suite means, also those that are left out. Throws when the list of these names one that is not there. */
 async function chosenSpecs(site: Site, { suite, focus, results }: Call): Promise<string[]> {
   const program = await findProgram(site.environment, suite.program);
-  const all = await listSpecs({ program, choice: { labels: suite.labels }, directory: join(site.directory, 'list') });
+  const list = (choice: Choice) => listSpecs({ program, choice, directory: join(site.directory, 'list') });
+  const all = await list({ labels: suite.labels });
   const meant = all.filter((name) => suite.specs === undefined || suite.specs.some((part) => name.includes(part)));
   for (const part of [...partsLeftOut(suite.name).map((each) => each.part), ...(suite.specs ?? [])]) {
     if (!all.some((name) => name.includes(part))) throw new Error(`named in left-out.ts, but ${suite.program} has no such spec: ${part}`);
   }
   await mkdir(results, { recursive: true });
   await writeFile(join(results, 'specs.txt'), `${meant.join('\n')}\n`);
-  const pattern = focus === undefined ? undefined : new RegExp(focus);
-  return meant.filter((name) => pattern === undefined || pattern.test(name));
+  if (meant.length !== suite.count) throw new Error(`${suite.program} has ${meant.length} specs of ${suite.name}; suite.ts says ${suite.count}`);
+  if (focus === undefined) return meant;
+  const focused = new Set(await list({ labels: suite.labels, focus: [focus] }));
+  return meant.filter((name) => focused.has(name));
 }
 
 async function versions(site: Site, engine: Engine): Promise<{ containerd: string; kubernetes: string; criquet: string }> {

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { eventually } from './eventually.js';
 
 const MOUNT = '/sys/fs/cgroup';
 
@@ -18,9 +20,15 @@ export async function makeCgroupRoot(name: string): Promise<void> {
   }
 }
 
-/** Removes it with the empty cgroups that are below it. */
+/** Removes it with the empty cgroups that are below it; a process that is just ending is waited for. What cannot be removed stays. */
 export async function removeCgroupRoot(name: string): Promise<void> {
-  for (const hierarchy of await hierarchies()) await removeTree(join(hierarchy, name));
+  const paths = (await hierarchies()).map((hierarchy) => join(hierarchy, name));
+  await eventually(async () => {
+    for (const path of paths) await removeTree(path);
+    if (paths.some((path) => existsSync(path))) throw new Error(`cgroup ${name} is in use`);
+  }, 5_000).catch((error: unknown) => {
+    process.emitWarning(error as Error);
+  });
 }
 
 async function removeTree(path: string): Promise<void> {

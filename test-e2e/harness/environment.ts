@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 /** A containerd to test on, named after its minor version. */
 export type Engine = '2.1' | '2.4';
 
-/** The programs and data of the end-to-end suites, as `scripts/lib/e2e-environment.sh` provides them. */
+/** The programs and data of the end-to-end suites, as `scripts/e2e` and `scripts/test` provide them. */
 export interface Environment {
   /** Directories of the containerds that are there. */
   readonly containerd: Readonly<Partial<Record<Engine, string>>>;
@@ -29,7 +29,7 @@ export interface Environment {
   readonly checkout: string;
 }
 
-const PREPARED_BY = 'run the suites through scripts/test --e2e, or source scripts/lib/e2e-environment.sh first';
+const PREPARED_BY = 'run the suites through scripts/test or scripts/e2e';
 
 /** Reads the environment. Throws when it was not prepared. */
 export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environment {

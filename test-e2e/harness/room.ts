@@ -105,9 +105,20 @@ export class Room implements Place {
     } catch {
       // It has ended already.
     }
+    await eventually(() => ended(this.pid));
     await rm(this.options.directory, { recursive: true, force: true });
     if (this.options.ownCgroups === true) await removeCgroupRoot(basename(this.options.directory));
   }
+}
+
+/** Throws while a process is there. */
+function ended(pid: number): void {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return;
+  }
+  throw new Error(`process ${pid} has not ended`);
 }
 
 /** A command that goes into the cgroups of a pattern, one of each hierarchy, and becomes another. */
@@ -118,7 +129,8 @@ function inCgroups(pattern: string, command: readonly string[]): string[] {
 
 /**
  * $1 the room's directory, $2 its host name, $3 its own cgroup where it has one. A mount can be moved only while it is private, so
- * /sys comes before the sharing.
+ * /sys comes before the sharing. What holds the room waits for a reader that never comes, and names its directory in its command line: by that
+ * it is found where a run was cut off.
  */
 const FURNISH = `
 hostname "$2"
@@ -141,6 +153,7 @@ fi
 mount --move /run/sys /sys
 rmdir /run/sys
 mount --make-rshared /
+mkfifo "$1/held"
 echo furnished
-exec sleep infinity
+exec cat "$1/held"
 `;

@@ -1,5 +1,6 @@
 import type { TestNode } from '../node.js';
 import type { Room } from '../room.js';
+import { findProgram } from './find-program.js';
 import { Kubelet, type KubeletOptions } from './kubelet.js';
 import { NodeInRoom, type NodeInRoomOptions } from './node-in-room.js';
 
@@ -13,6 +14,8 @@ export class KubernetesNode {
   ) {}
 
   static async start(options: KubernetesNodeOptions): Promise<KubernetesNode> {
+    // Before there is anything to take away again.
+    await findProgram(options.site.environment, 'kubelet');
     const inRoom = await NodeInRoom.start(options);
     const { node, room } = inRoom;
     try {
