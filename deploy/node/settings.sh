@@ -9,8 +9,9 @@ CRIQUET_CONFIG=/etc/criquet/config.toml
 CRIQUET_ENDPOINT=unix:///run/criquet/criquet.sock
 CONTAINERD_OLDEST=2.1
 
-# What a node may have elsewhere: a line NAME=value each in node.env.
-read_settings() {
+# What a node may have elsewhere. FILE is by default the node's own node.env.
+read_settings() { # [FILE]
+  local file=${1:-$NODE_ENV}
   CONTAINERD_SERVICE=containerd.service
   CONTAINERD_CONFIG=/etc/containerd/config.toml
   CONTAINERD_ENDPOINT=unix:///run/containerd/containerd.sock
@@ -23,10 +24,8 @@ read_settings() {
   PODS_SECONDS=120
   ANSWER_SECONDS=60
   CONFIRM_SECONDS=300
-  if [ -e "$NODE_ENV" ]; then
-    # shellcheck disable=SC1090
-    . "$NODE_ENV"
-  fi
+  SETTINGS_PROBLEMS=()
+  if [ -f "$file" ]; then read_node_env "$file"; fi
 }
 
 say() { printf 'criquet-node: %s\n' "$*" >&2; }

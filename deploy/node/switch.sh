@@ -9,6 +9,7 @@ switch_node() {
       ;;
     absent) fail "criquet-node install first" ;;
   esac
+  systemd_runs || fail "systemd does not run here: nothing was changed"
   check_node || fail "this node cannot be switched"
   # Should the node go down in the middle, this goes on when it is up again.
   run systemctl enable --quiet criquet-switch.service
@@ -56,6 +57,7 @@ rollback_node() {
       return
       ;;
   esac
+  systemd_runs || fail "systemd does not run here: nothing was changed"
   attempted=$(cut -s -d' ' -f2 "$STATE_DIR/state")
   run systemctl disable --quiet criquet-switch.service
   say "the kubelet stops, and the pods of criquet"

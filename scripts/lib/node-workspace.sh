@@ -43,6 +43,11 @@ install_dependencies() { # LOG_DIRECTORY
   fi
 }
 
+# For what runs compiled files and builds none.
+need_built() { # FILE
+  [ -e "$1" ] || fail "this checkout is not built: run pnpm install && pnpm build"
+}
+
 # Compiles every package; what has not changed since the last time is left alone.
 build_packages() { # LOG_DIRECTORY
   run_step "build" "$1/build.log" node_modules/.bin/tsc -b

@@ -5,6 +5,7 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { countOf, oneOf, readCommandLine } from '../harness/command-line.js';
 import { TestNode, type Runtime } from '../harness/node.js';
 import { BUSYBOX, CALL, TestPod } from '../harness/pods.js';
 import { openDescriptors, residentBytes } from './resident-memory.js';
@@ -18,12 +19,12 @@ type Samples = Record<Measure, number[]>;
 /** How many pods stand while memory is read: the issue's number. */
 const STANDING_PODS = 10;
 
-const { values } = parseArgs({
-  options: { engine: { type: 'string', default: '2.4' }, rounds: { type: 'string', default: '40' }, json: { type: 'string' } },
+const { engine, rounds, json } = readCommandLine(import.meta.filename, () => {
+  const { values } = parseArgs({
+    options: { engine: { type: 'string', default: '2.4' }, rounds: { type: 'string', default: '40' }, json: { type: 'string' } },
+  });
+  return { engine: oneOf('--engine', values.engine, ['2.1', '2.4']), rounds: countOf('--rounds', values.rounds), json: values.json };
 });
-if (values.engine !== '2.1' && values.engine !== '2.4') throw new Error('--engine: 2.1 or 2.4');
-const { engine } = values;
-const rounds = Number(values.rounds);
 
 const nodes = new Map<Runtime, TestNode>();
 try {
@@ -44,9 +45,9 @@ try {
 
   const report = summarise(samples, memory);
   console.log(report);
-  if (values.json !== undefined) {
+  if (json !== undefined) {
     const raw = { engine, rounds, samples: Object.fromEntries(samples), memory: Object.fromEntries(memory) };
-    await writeFile(values.json, `${JSON.stringify(raw, null, 2)}\n`);
+    await writeFile(json, `${JSON.stringify(raw, null, 2)}\n`);
   }
 } finally {
   for (const node of nodes.values()) await node.dispose();

@@ -3,29 +3,33 @@
  * Exits 1 when a spec passes on containerd's plugin only, or with --check when the document does not match the records.
  */
 import { parseArgs } from 'node:util';
+import { readCommandLine } from '../harness/command-line.js';
 import { inOwnNetwork } from '../harness/own-network.js';
 import { compareSides, runSidesAtOnce } from './both-sides.js';
 import { problems, writeDocument } from './document.js';
-import { readCall } from './call.js';
+import { readCall, type Call } from './call.js';
 
-const { values } = parseArgs({
-  options: {
-    suite: { type: 'string', default: 'sig-node' },
-    engine: { type: 'string', default: '2.4' },
-    runtime: { type: 'string', default: 'both' },
-    focus: { type: 'string' },
-    procs: { type: 'string', default: '4' },
-    minutes: { type: 'string', default: '60' },
-    'at-once': { type: 'boolean', default: false },
-    'update-docs': { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-    render: { type: 'boolean', default: false },
-  },
+const { values, call } = readCommandLine(import.meta.filename, () => {
+  const { values } = parseArgs({
+    options: {
+      suite: { type: 'string', default: 'sig-node' },
+      engine: { type: 'string', default: '2.4' },
+      runtime: { type: 'string', default: 'both' },
+      focus: { type: 'string' },
+      procs: { type: 'string', default: '4' },
+      minutes: { type: 'string', default: '60' },
+      'at-once': { type: 'boolean', default: false },
+      'update-docs': { type: 'boolean', default: false },
+      check: { type: 'boolean', default: false },
+      render: { type: 'boolean', default: false },
+    },
+  });
+  return { values, call: readCall(values) };
 });
 
 if (values.check) await check();
 else if (values.render) await writeDocument();
-else await runAndCompare();
+else await runAndCompare(call);
 
 async function check(): Promise<void> {
   const found = await problems();
@@ -33,8 +37,7 @@ async function check(): Promise<void> {
   process.exitCode = found.length === 0 ? 0 : 1;
 }
 
-async function runAndCompare(): Promise<void> {
-  const call = readCall(values);
+async function runAndCompare(call: Call): Promise<void> {
   if (values['at-once']) {
     await runSidesAtOnce(call);
     await compareSides(call, values['update-docs']);

@@ -1,8 +1,10 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import t from 'tap';
 import { findTool, readEnvironment } from '../harness/environment.js';
+import { eventually } from '../harness/eventually.js';
 import { ControlPlane } from '../harness/kubernetes/control-plane.js';
 import { Site } from '../harness/kubernetes/site.js';
+import { tryRun, type RunResult } from '../harness/run.js';
 
 interface PodSpec {
   readonly nodeSelector: Readonly<Record<string, string>>;
@@ -78,5 +80,37 @@ if (found.includes(undefined)) {
     await kubectl.run('create', 'namespace', 'criquet-smoke');
     const output = await kubectl.run('apply', '--dry-run=server', '--validate=strict', '--output=name', '--filename', join(checkout, 'deploy/kind/smoke.yaml'));
     t.same(output.trim().split('\n').sort(), ['deployment.apps/web', 'job.batch/ask', 'namespace/criquet-smoke', 'service/web']);
+  });
+
+  await t.test('deploy/daemonset/roll asks a real API server for what it goes by', async (t) => {
+    const system = kubectl.in('criquet-system');
+    const roll = (...words: string[]): Promise<RunResult> =>
+      tryRun(join(checkout, 'deploy/daemonset/roll'), words, {
+        timeoutMs: 120_000,
+        env: { KUBECONFIG: kubectl.kubeconfig, PATH: `${dirname(kubectl.program)}:${process.env.PATH ?? ''}`, NODE_SECONDS: '2' },
+      });
+    const patch = (target: string, status: object): Promise<string> => system.run('patch', target, '--subresource=status', '--type=merge', '--patch', JSON.stringify({ status }));
+    const ready = [{ type: 'Ready', status: 'True' }];
+    const node = (): Promise<{ metadata: { annotations?: Record<string, string>; labels: Record<string, string> }; spec: { unschedulable?: boolean } }> => kubectl.json('get', 'node/node-0');
+    await kubectl.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-0', labels: { 'kubernetes.io/os': 'linux' } } });
+    await patch('node/node-0', { capacity: { pods: '9' }, allocatable: { pods: '9' }, nodeInfo: { containerRuntimeVersion: 'containerd://2.4.2' }, conditions: ready });
+
+    t.match(await roll('switch', 'node-0'), { code: 1, stderr: /apply deploy\/daemonset first/ });
+    await kubectl.run('apply', '--kustomize', join(checkout, 'deploy/daemonset'));
+    t.match(await roll('switch', 'node-0'), { code: 1, stderr: /node-0 is on containerd:\/\/2\.4\.2 True and stays cordoned/ });
+    t.match(await node(), { metadata: { annotations: { 'criquet.dev/cordoned-by': 'roll' }, labels: { 'criquet.dev/runtime': 'criquet' } }, spec: { unschedulable: true } });
+
+    const pod = await eventually(async () => {
+      const [name] = (await system.run('get', 'pods', '--selector=app=criquet-switch', '--field-selector=spec.nodeName=node-0', '--output=name')).trim().split('\n');
+      if (name === undefined || name === '') throw new Error("the DaemonSet's pod is not there");
+      return name;
+    });
+    await patch(pod, { phase: 'Running', conditions: ready });
+    await patch('node/node-0', { nodeInfo: { containerRuntimeVersion: 'criquet://0.1.0' }, conditions: ready });
+    const again = await roll('switch', 'node-0');
+    t.match(again, { code: 0, stderr: /is on criquet:\/\/0\.1\.0 True already, and is not drained/ });
+    const { metadata, spec } = await node();
+    t.notOk(spec.unschedulable, 'uncordoned');
+    t.equal(metadata.annotations?.['criquet.dev/cordoned-by'], undefined);
   });
 }

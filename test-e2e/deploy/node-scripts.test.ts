@@ -1,6 +1,6 @@
 /*
- * The parts of deploy/node that change files, one by one, on files as nodes have them. The whole of it runs under systemd with a real kubelet in
- * vm/in-guest/kubelet-switch.test.ts.
+ * The parts of deploy/node that change files, one by one, on files as nodes have them, and all scripts as somebody calls them. The whole of it
+ * runs under systemd with a real kubelet in vm/in-guest/kubelet-switch.test.ts.
  */
 import { chmod, mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -9,6 +9,12 @@ import { join } from 'node:path';
 import t from 'tap';
 import { readEnvironment, type Engine } from '../harness/environment.js';
 import { run, tryRun, type RunResult } from '../harness/run.js';
+import { criquetNodeCommand } from './criquet-node.js';
+import { kindScript } from './kind-e2e.js';
+import { cutOffReleaseTree } from './release-tree.js';
+import { roll } from './roll.js';
+import { scriptCalls } from './script-calls.js';
+import { SCRIPTS } from './script-checkout.js';
 
 const environment = readEnvironment();
 const scripts = join(environment.checkout, 'deploy/node');
@@ -18,7 +24,7 @@ const CRI_PLUGINS = ['io.containerd.cri.v1.images', 'io.containerd.cri.v1.runtim
 /** Runs shell code with the parts of criquet-node, on state of its own. */
 function node(directory: string, code: string, env: Readonly<Record<string, string>> = {}): Promise<RunResult> {
   const prelude = `set -euo pipefail; LIBEXEC=${scripts}; DRY_RUN=${env.DRY_RUN ?? ''}
-    for part in settings files containerd-config kubelet-endpoint pods install switch; do . "$LIBEXEC/$part.sh"; done
+    for part in settings node-env files containerd-config kubelet-endpoint pods install switch; do . "$LIBEXEC/$part.sh"; done
     STATE_DIR=${directory}/state NODE_ENV=${directory}/node.env CRIQUET_CONFIG=${directory}/config.toml; read_settings`;
   return tryRun('bash', ['-c', `${prelude}\n${code}`], { env });
 }
@@ -178,11 +184,17 @@ await t.test('the scripts of deploy/ are clean', async (t) => {
     t.pass();
     return;
   }
-  const files = ['deploy/node/criquet-node', 'deploy/node/criquet-pod', 'deploy/daemonset/roll', 'deploy/kind/node/criquet-snapshotter', 'scripts/release-tree', 'scripts/node-image', 'scripts/kind-node-image', 'scripts/kind-e2e'];
-  const parts = (await run('sh', ['-c', 'ls deploy/node/*.sh scripts/lib/docker.sh scripts/lib/debian-root.sh'], { cwd: environment.checkout })).trim().split('\n');
+  const files = ['deploy/node/criquet-node', 'deploy/node/criquet-pod', 'deploy/daemonset/roll', 'deploy/kind/node/criquet-snapshotter', ...SCRIPTS.map((name) => `scripts/${name}`)];
+  const parts = (await run('sh', ['-c', 'ls deploy/node/*.sh scripts/lib/script-call.sh scripts/lib/docker.sh scripts/lib/debian-root.sh'], { cwd: environment.checkout })).trim().split('\n');
   const { code, stdout } = await tryRun('shellcheck', ['-x', ...files, ...parts], { cwd: environment.checkout });
   t.equal(code, 0, stdout);
 });
+
+await t.test('criquet-node', criquetNodeCommand);
+await t.test('deploy/daemonset/roll', roll);
+await t.test('scripts: how they are called', scriptCalls);
+await t.test('scripts/release-tree', cutOffReleaseTree);
+await t.test('scripts/kind-e2e', kindScript);
 
 /** Content, mode and time of a file. */
 async function facts(file: string): Promise<readonly unknown[]> {

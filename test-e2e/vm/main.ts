@@ -1,13 +1,14 @@
 /*
  * A node with its own kernel by hand:
  *   node test-e2e/dist/vm/main.js [--kernel qemu|uml] [--engine 2.1|2.4] [--runtime criquet|containerd]
- *                                 [--focus REGEXP] [--suite vm/node.test.js]... [--results DIRECTORY] [--run SCRIPT]
+ *                                 [--focus REGEXP] [--suite vm/node.test.js]... [--results DIRECTORY] [--run SCRIPT] [--minutes 30]
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatResults } from '../critest/report.js';
+import { countOf, oneOf, readCommandLine } from '../harness/command-line.js';
 import { readEnvironment } from '../harness/environment.js';
 import type { GuestJob, GuestStep } from './guest-job.js';
 import { layOutJob } from './job-files.js';
@@ -15,22 +16,27 @@ import { kernelFile, SLOWNESS, systemImage } from './provided.js';
 import { readCritestResults, readOutcomes } from './results.js';
 import { runGuest } from './run-guest.js';
 
-const { values } = parseArgs({
-  options: {
-    kernel: { type: 'string', default: 'qemu' },
-    engine: { type: 'string', default: '2.4' },
-    runtime: { type: 'string', default: 'criquet' },
-    focus: { type: 'string' },
-    suite: { type: 'string', multiple: true, default: [] },
-    results: { type: 'string', default: 'results/vm' },
-    run: { type: 'string' },
-    minutes: { type: 'string', default: '30' },
-  },
+const { values, kernel, engine, runtime, minutes } = readCommandLine(import.meta.filename, () => {
+  const { values } = parseArgs({
+    options: {
+      kernel: { type: 'string', default: 'qemu' },
+      engine: { type: 'string', default: '2.4' },
+      runtime: { type: 'string', default: 'criquet' },
+      focus: { type: 'string' },
+      suite: { type: 'string', multiple: true, default: [] },
+      results: { type: 'string', default: 'results/vm' },
+      run: { type: 'string' },
+      minutes: { type: 'string', default: '30' },
+    },
+  });
+  return {
+    values,
+    kernel: oneOf('--kernel', values.kernel, ['qemu', 'uml']),
+    engine: oneOf('--engine', values.engine, ['2.1', '2.4']),
+    runtime: oneOf('--runtime', values.runtime, ['criquet', 'containerd']),
+    minutes: countOf('--minutes', values.minutes),
+  };
 });
-const { kernel, engine, runtime } = values;
-if (kernel !== 'qemu' && kernel !== 'uml') throw new Error('--kernel: qemu or uml');
-if (engine !== '2.1' && engine !== '2.4') throw new Error('--engine: 2.1 or 2.4');
-if (runtime !== 'criquet' && runtime !== 'containerd') throw new Error('--runtime: criquet or containerd');
 
 const steps: GuestStep[] = values.suite.map((file, index) => ({ kind: 'suite', name: `suite-${index}`, engine, file }));
 if (values.focus !== undefined || (steps.length === 0 && values.run === undefined)) {
@@ -49,7 +55,7 @@ try {
     jobDirectory: join(directory, 'job'),
     workDirectory: join(directory, 'work'),
     resultsDirectory,
-    timeoutMs: Number(values.minutes) * 60_000,
+    timeoutMs: minutes * 60_000,
     onLine: (line) => {
       console.log(line);
     },
