@@ -142,7 +142,11 @@ export class ContainerCapture {
   /** Once for a pod: with its first container. The node's own, with host IPC, is left alone. */
   private async readSharedMemory({ sandbox, containers: [first], signal }: CaptureRequest): Promise<void> {
     const { shm } = this.files.paths(sandbox.id, sandbox.config);
-    if (first === undefined || shm !== this.layout.shm(sandbox.id) || (await readdir(shm)).length === 0) return;
+    if (first === undefined || shm !== this.layout.shm(sandbox.id)) return;
+    const names = await readdir(shm).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ENOENT' ? failedPrecondition(`sandbox ${sandbox.id} was stopped or removed meanwhile`) : error;
+    });
+    if (names.length === 0) return;
     await packTree(shm, join(captureDirectory(this.layout, first.id), ArchiveEntry.sharedMemory), signal);
   }
 

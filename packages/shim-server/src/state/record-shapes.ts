@@ -57,4 +57,5 @@ export const containerShape = z.looseObject({
     .optional(),
   checkpointing: z.looseObject({ files: z.array(z.string()) }).optional(),
   restored: z.boolean().optional(),
+  discarding: z.boolean().optional(),
 });

@@ -1,8 +1,9 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { extract } from 'tar';
 import { test } from 'tap';
+import { unmount } from '../../src/runtime/mount.js';
 import { CALL_STEPS } from '../../src/steps/registry.js';
 import { RUNNING, counter, taskStatus, entries, present, expectNothing } from './checkpoint-fixture.js';
 
@@ -141,4 +142,20 @@ test('a checkpoint first does what an earlier one still owes', async (t) => {
   refuse();
   await checkpoint();
   t.equal(taskStatus(shim, container), RUNNING);
+});
+
+test('CheckpointContainer whose pod goes away meanwhile: FAILED_PRECONDITION, and nothing is left', async (t) => {
+  const fixture = await counter(t);
+  const { shim, pod } = fixture;
+  let call: Promise<unknown> = Promise.resolve();
+  const release = await shim.failpoints.holdUntilReached('CheckpointContainer/read the shared memory', () => {
+    call = fixture.checkpoint();
+    call.catch(() => undefined);
+  });
+  const state = join(shim.config.stateDir, 'sandboxes', pod);
+  unmount(join(state, 'shm'));
+  await rm(state, { recursive: true });
+  release();
+  await t.rejects(call, { code: status.FAILED_PRECONDITION, details: /sandbox [0-9a-f]{64} was stopped or removed meanwhile/ });
+  await expectNothing(t, { ...fixture, before: await present(shim) });
 });

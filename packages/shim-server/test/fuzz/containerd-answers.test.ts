@@ -88,6 +88,6 @@ test('whatever containerd answers: no call hangs or stumbles, and when it answer
         return control.delay(trouble.call, 100);
     }
   };
-  await fc.assert(fc.asyncProperty(fc.array(troubles, { minLength: 1, maxLength: 4 }), life), fuzzing(40));
+  await fc.assert(fc.asyncProperty(fc.array(troubles, { minLength: 1, maxLength: 4 }), life), fuzzing(20));
   t.same([...oversights.values()], []);
 });
