@@ -233,5 +233,5 @@ await onEachEngine(
 
     await pod.remove();
   },
-  { only: 'criquet' },
+  { only: 'criquet', engines: 'newest' },
 );

@@ -76,7 +76,7 @@ await onEachEngine(
       await restore();
     });
   },
-  { only: 'criquet' },
+  { only: 'criquet', engines: 'newest' },
 );
 
 /**

@@ -100,7 +100,7 @@ ${passThrough}`,
       await useGoodNetwork(node);
     });
   },
-  { only: 'criquet' },
+  { only: 'criquet', engines: 'newest' },
 );
 
 async function expectNoAddress(node: TestNode): Promise<void> {
