@@ -19,3 +19,15 @@ sweep_test_nodes() { # DIRECTORY
   done
   rm -rf "$1"
 }
+
+# Makes the run's own directory, CRIQUET_E2E_ROOT, and sweeps it when the script ends, after END.
+own_test_nodes() { # NAME [END]
+  # Below /tmp whatever TMPDIR says: sockets' paths must be short.
+  CRIQUET_E2E_ROOT=$(mktemp -d "/tmp/criquet-$1.XXXXXX")
+  # The root of a pod with a user namespace is nobody here and must get through to its own files.
+  chmod 711 "$CRIQUET_E2E_ROOT"
+  export CRIQUET_E2E_ROOT
+  # shellcheck disable=SC2064
+  trap "${2:+$2; }"'sweep_test_nodes "$CRIQUET_E2E_ROOT"' EXIT
+  trap 'exit 130' INT TERM
+}

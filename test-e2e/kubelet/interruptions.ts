@@ -13,9 +13,10 @@ const LOST_AT_MOST = 64 * 1024;
 
 /** Ten numbers a second, and as fast as it goes. */
 const SLOW = 'i=0; while :; do i=$((i+1)); echo $i; sleep 0.1; done';
-const FAST = 'i=0; while :; do i=$((i+1)); echo "$i a line that is somewhat longer than a number"; done';
+const TEXT = ' a line that is somewhat longer than a number';
+const FAST = `i=0; while :; do i=$((i+1)); echo "$i${TEXT}"; done`;
 /** What their lines have behind the number. */
-const REST = { slow: '\n', fast: ' a line that is somewhat longer than a number\n' };
+const REST = { slow: '\n', fast: `${TEXT}\n` };
 
 const PODS: Readonly<Record<string, string>> = { slow: SLOW, fast: FAST, probed: STAY };
 

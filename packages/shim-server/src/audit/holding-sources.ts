@@ -4,18 +4,17 @@ import { cgroupHoldings } from './kinds/cgroups.js';
 import { checkpointHoldings } from './kinds/checkpoints.js';
 import { attachmentHoldings } from './kinds/cni-attachments.js';
 import { containerRecordHoldings } from './kinds/container-records.js';
+import { logHandleHoldings, streamTokenHoldings } from './kinds/daemon-holdings.js';
 import { declaredVolumeHoldings } from './kinds/declared-volumes.js';
 import { fifoHoldings } from './kinds/fifo-directories.js';
 import { imageVolumeHoldings } from './kinds/image-volumes.js';
 import { reservationHoldings } from './kinds/ipam-reservations.js';
 import { leaseHoldings } from './kinds/leases.js';
-import { logHandleHoldings } from './kinds/log-handles.js';
 import { mountHoldings } from './kinds/mounts.js';
 import { netnsHoldings, usernsHoldings } from './kinds/namespace-pins.js';
 import { podFileHoldings } from './kinds/pod-files.js';
 import { shimHoldings } from './kinds/shim-processes.js';
 import { snapshotHoldings } from './kinds/snapshots.js';
-import { streamTokenHoldings } from './kinds/stream-tokens.js';
 import { taskHoldings } from './kinds/tasks.js';
 
 const KINDS = [

@@ -83,13 +83,14 @@ export class ExecProcesses {
     const { tasks } = this.containerd;
     const execId = newExecId(this.instance);
     const directory = this.layout.execIo(containerId, execId);
-    undo.owe = () => this.owed.owe(execId, 'delete the exec process', (ending) => discardExec(tasks, { containerId, execId, directory }, ending));
+    const discard = (ending: AbortSignal) => discardExec(tasks, { containerId, execId, directory }, ending);
+    undo.owe = () => this.owed.owe(execId, 'delete the exec process', discard);
     const [process, io] = await together(
       steps.do('read the process of the container', () => this.process(request, signal)),
       steps.do('open the FIFOs', () => this.openIo(request, directory, undo)),
     );
     await steps.do('create the exec process', async () => {
-      undo.process.add('delete the exec process', (ending) => discardExec(tasks, { containerId, execId, directory }, ending));
+      undo.process.add('delete the exec process', discard);
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
     });
     await steps.do('start the exec process', () => {

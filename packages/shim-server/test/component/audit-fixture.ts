@@ -4,7 +4,8 @@ import { constants } from 'node:fs';
 import { mkdir, open, readFile, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { connectCri } from '@criquet/cri-api';
-import { NAMESPACE, Shim } from './shim-harness.js';
+import type { Test } from 'tap';
+import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 import { attaching, type FakePlugin, type FakePluginCall } from '@criquet/network-cni/testing';
 import { connectContainerd, mkfifo, type Containerd } from '@criquet/runtime-containerd';
 import { auditNode, type AuditedHolding, type NodeAudit } from '../../src/audit/index.js';
@@ -165,4 +166,19 @@ export function exists(path: string): Promise<boolean> {
 
 export function connectDirectly(shim: Shim): ReturnType<typeof connectCri> {
   return connectCri({ endpoint: shim.config.listen });
+}
+
+/** A shim whose network is ready, and what plants on its node; both end with the test. */
+export async function started(t: Test, options: Parameters<typeof startShim>[0] = {}): Promise<{ shim: Shim; planter: Planter }> {
+  const shim = await startShim(options);
+  const planter = new Planter(shim);
+  t.teardown(async () => {
+    await planter.close();
+    await shim.close();
+  });
+  await eventually(async () => {
+    const { status } = await shim.cri.runtime.status({});
+    if (status?.conditions.some(({ type, status: holds }) => type === 'NetworkReady' && !holds)) throw new Error('no network yet');
+  });
+  return { shim, planter };
 }

@@ -1,23 +1,14 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type Test } from 'tap';
-import { eventually, NAMESPACE, type Shim } from './shim-harness.js';
+import { NAMESPACE, type Shim } from './shim-harness.js';
 import { takeCleaningLock } from '../../src/audit/cleaning-lock.js';
 import { HOLDING_KINDS } from '../../src/audit/index.js';
 import { ownedBy, ownedByDaemon } from '../../src/state/owner-labels.js';
-import { audit, exists, named, newId, orphans, Planter, startShim, written } from './audit-fixture.js';
+import { audit, exists, named, newId, orphans, started, written, type Planter } from './audit-fixture.js';
 
 async function prepared(t: Test): Promise<{ shim: Shim; planter: Planter; pod: string; containerId: string }> {
-  const shim = await startShim();
-  const planter = new Planter(shim);
-  t.teardown(async () => {
-    await planter.close();
-    await shim.close();
-  });
-  await eventually(async () => {
-    const { status } = await shim.cri.runtime.status({});
-    if (status?.conditions.some(({ type, status: holds }) => type === 'NetworkReady' && !holds)) throw new Error('no network yet');
-  });
+  const { shim, planter } = await started(t);
   const pod = await shim.runPod();
   const containerId = await shim.startContainer(pod);
   return { shim, planter, pod, containerId };

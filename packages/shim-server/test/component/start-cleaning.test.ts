@@ -2,24 +2,10 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attaching } from '@criquet/network-cni/testing';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
-import { test, type Test } from 'tap';
+import { test } from 'tap';
 import { eventually, NAMESPACE, type Shim } from './shim-harness.js';
-import { audit, exists, newId, orphans, Planter, startShim } from './audit-fixture.js';
+import { audit, exists, newId, orphans, Planter, started } from './audit-fixture.js';
 import { ownedByDaemon } from '../../src/state/owner-labels.js';
-
-async function started(t: Test, options: Parameters<typeof startShim>[0] = {}): Promise<{ shim: Shim; planter: Planter }> {
-  const shim = await startShim(options);
-  const planter = new Planter(shim);
-  t.teardown(async () => {
-    await planter.close();
-    await shim.close();
-  });
-  await eventually(async () => {
-    const { status } = await shim.cri.runtime.status({});
-    if (status?.conditions.some(({ type, status: holds }) => type === 'NetworkReady' && !holds)) throw new Error('no network yet');
-  });
-  return { shim, planter };
-}
 
 function gone(path: string): Promise<void> {
   return eventually(async () => {
