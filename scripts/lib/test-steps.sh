@@ -7,6 +7,8 @@ PASSED=0
 FAILED=0
 SKIPPED=0
 TABLE=()
+COVERED=()
+BESIDE=()
 BESIDE_PID=
 
 # Runs a step that passes or fails as a whole: one assertion.
@@ -33,37 +35,65 @@ tap_suite() { # NAME DIRECTORY SECONDS TAP_ARGUMENTS...
   count_tap_suite "$name" "$log" "$((SECONDS - started))" "$status"
 }
 
-# The same for one file, beside what the script does next: for a suite that keeps one processor busy for long and shares nothing with
-# others. There is at most one. Without `tap`'s own command: two of those in one directory would share what they keep below it.
-begin_tap_suite() { # NAME DIRECTORY SECONDS FILE
-  BESIDE_NAME=$1
-  BESIDE_BEGUN=$(date +%s)
+# The same for single files one after another, beside what the script does next: for suites that share nothing with others. Without `tap`'s
+# own command: two of those in one directory would share what they keep below it.
+add_beside() { # NAME DIRECTORY SECONDS FILE
+  BESIDE+=("$1" "$2" "$3" "$4")
+}
+
+begin_beside() {
+  [ ${#BESIDE[@]} -gt 0 ] || return 0
   mkdir -p "$TEST_LOGS"
-  (cd "$2" && TAP_TIMEOUT=$3 exec timeout --kill-after=30 "$3" node "$4") >"$(tap_log "$BESIDE_NAME")" 2>&1 </dev/null &
+  run_beside "${BESIDE[@]}" </dev/null &
   BESIDE_PID=$!
-  say "  $BESIDE_NAME: begun, beside what follows"
+  say "  begun, beside what follows: $(printf '%s\n' "${BESIDE[@]}" | sed -n 1~4p | paste -sd , | sed 's/,/, /g')"
 }
 
-# Waits for it and counts its assertions; its time in the table is its own, however late it is waited for.
-end_tap_suite() {
-  local status=0 started ticker log seconds
+# Leaves "STATUS SECONDS" of each beside its log.
+run_beside() { # [NAME DIRECTORY SECONDS FILE]...
+  local log started status pid=
+  trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; exit 143' TERM
+  while [ $# -gt 0 ]; do
+    log=$(tap_log "$1") started=$SECONDS status=0
+    (cd "$2" && TAP_TIMEOUT=$3 exec timeout --kill-after=30 "$3" node "$4") >"$log" 2>&1 &
+    pid=$!
+    wait "$pid" || status=$?
+    pid=
+    printf '%d %d\n' "$status" "$((SECONDS - started))" >"$log.outcome"
+    shift 4
+  done
+}
+
+# Waits for them and counts their assertions; the time of each in the table is its own, however late it is waited for.
+end_beside() {
+  local log status seconds
   [ -n "$BESIDE_PID" ] || return 0
-  log=$(tap_log "$BESIDE_NAME")
-  started=$((SECONDS - ($(date +%s) - BESIDE_BEGUN)))
-  say "  $BESIDE_NAME, begun $((SECONDS - started)) s ago ..."
-  tick "$log" "$started" &
-  ticker=$!
-  wait "$BESIDE_PID" || status=$?
+  set -- "${BESIDE[@]}"
+  while [ $# -gt 0 ]; do
+    log=$(tap_log "$1")
+    await_beside "$1" "$log"
+    read -r status seconds <"$log.outcome" || status=1 seconds=0
+    CRIQUET_FAILURE_LINES=0 say_outcome "$1, beside others" "$log" "$((SECONDS - seconds))" "$status" || true
+    count_tap_suite "$1, beside others" "$log" "$seconds" "$status"
+    shift 4
+  done
+  wait "$BESIDE_PID" || true
   BESIDE_PID=
-  end_ticker "$ticker"
-  # Its last line was its end.
-  seconds=$(($(stat -c %Y "$log") - BESIDE_BEGUN))
-  CRIQUET_FAILURE_LINES=0 say_outcome "$BESIDE_NAME" "$log" "$((SECONDS - seconds))" "$status" || true
-  count_tap_suite "$BESIDE_NAME, beside others" "$log" "$seconds" "$status"
+  BESIDE=()
 }
 
-# Ends it where the script itself ends early.
-stop_tap_suite() {
+await_beside() { # NAME LOG
+  local ticker
+  [ ! -e "$2.outcome" ] || return 0
+  say "  $1 ..."
+  tick "$2" "$SECONDS" &
+  ticker=$!
+  while [ ! -e "$2.outcome" ] && kill -0 "$BESIDE_PID" 2>/dev/null; do sleep 0.5; done
+  end_ticker "$ticker"
+}
+
+# Ends them where the script itself ends early.
+stop_beside() {
   [ -z "$BESIDE_PID" ] || kill "$BESIDE_PID" 2>/dev/null || true
 }
 
@@ -82,6 +112,7 @@ count_tap_suite() { # NAME LOG SECONDS STATUS
   FAILED=$((FAILED + failed))
   SKIPPED=$((SKIPPED + skipped))
   note "$name" "$seconds" "$passed passed, $failed failed, $skipped skipped"
+  note_covered "$name" "$log"
   if [ "$failed" -gt 0 ]; then
     node test-e2e/dist/report/count-tap.js --failures "$log" | head -n "${CRIQUET_FAILURE_LINES:-200}" | sed 's/^/    | /' >&2
   fi
@@ -105,8 +136,18 @@ note() { # NAME SECONDS OUTCOME
   TABLE+=("$(printf '%-44s %6s s  %s' "$1" "$2" "$3")")
 }
 
+# What a suite says that it covered: its comments that begin so.
+note_covered() { # NAME LOG
+  local line
+  while read -r line; do COVERED+=("${1%, beside others}: $line"); done < <(sed -n 's/^ *# covered: //p' "$2")
+}
+
 print_results() {
   printf '\nWhere the time went (logs below %s):\n' "$TEST_LOGS"
   printf '  %s\n' "${TABLE[@]}"
+  if [ ${#COVERED[@]} -gt 0 ]; then
+    printf '\nWhat was covered:\n'
+    printf '  %s\n' "${COVERED[@]}"
+  fi
   printf '\n%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
 }

@@ -103,6 +103,7 @@ await onEachEngine(
 
     for (const container of [flooded, quiet]) t.match(await container.status(), { state: ContainerState.CONTAINER_RUNNING });
     t.match((await runtime.podSandboxStatus({ podSandboxId: pod.id }, CALL)).status, { state: 0 });
+    t.comment('covered: floods of execs, streams, URLs, pulls, readers of events and large requests');
     await pod.remove();
   },
   { only: 'criquet', engines: 'newest', extraConfig: LIMITS },

@@ -27,7 +27,7 @@ const hasCriu = criuDirectory !== undefined;
 const possible = scenarios.filter(({ provides = [] }) => hasCriu || !provides.includes('a checkpoint'));
 const batches = planBatches(possible, form);
 
-t.comment(form.whole ? 'the whole matrix' : `each place once, CRIQUET_FAULTS_TURN=${form.turn}`);
+t.comment(form.whole ? 'the whole matrix' : `CRIQUET_FAULTS_TURN=${form.turn}`);
 
 await onEachEngine(
   'R8: killed at any step',
@@ -57,7 +57,7 @@ await onEachEngine(
     }
 
     await t.test('criquet audit says the same', (t) => expectAudited(t, node));
-    t.comment(`${scenarios.length} kinds of calls; ${coverage.summary()}`);
+    t.comment(`covered: ${coverage.summary()} in ${scenarios.length} kinds of calls${form.whole ? '' : ` (CRIQUET_FAULTS_TURN=${form.turn})`}`);
     if (form.only.length > 0) return;
     await t.test('no step of the registry is without a death', (t) => {
       t.strictSame(coverage.missing(form.whole, (place) => needOf(place) === 'a checkpoint' && !hasCriu), []);

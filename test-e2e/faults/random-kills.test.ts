@@ -38,7 +38,7 @@ await onEachEngine(
     load.end();
     await loaded;
     const { pods, calls, trueExits, wrong } = load.result;
-    t.comment(`${KILLS} kills in ${Math.round((Date.now() - began) / 1000)} s: ${pods} pods, ${calls} calls, ${trueExits} exit codes`);
+    t.comment(`covered: ${KILLS} kills in ${Math.round((Date.now() - began) / 1000)} s, ${pods} pods, ${calls} calls, ${trueExits} exit codes (CRIQUET_FAULTS_SEED=${SEED})`);
     t.strictSame(wrong, [], 'every exit code is true');
     t.ok(pods > 0, 'pods came and went');
     t.strictSame((await node.cri.runtime.listPodSandbox({}, CALL)).items, [], 'every pod was removed');

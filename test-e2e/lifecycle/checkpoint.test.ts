@@ -248,6 +248,6 @@ if (environment.criuDirectory === undefined) {
       });
       await rm(directory, { recursive: true });
     },
-    { only: 'criquet', extraConfig: '[checkpoint]\ntimeout = "15s"\n', environment: { ...environment, tools: [environment.criuDirectory, ...environment.tools] } },
+    { only: 'criquet', engines: 'newest', extraConfig: '[checkpoint]\ntimeout = "15s"\n', environment: { ...environment, tools: [environment.criuDirectory, ...environment.tools] } },
   );
 }

@@ -87,7 +87,7 @@ await onEachEngine(
 
     await pod.remove();
   },
-  { only: 'criquet', logLevel: 'info' },
+  { only: 'criquet', engines: 'newest', logLevel: 'info' },
 );
 
 /** The lines of one stream: parts joined. */

@@ -177,7 +177,7 @@ devices:
   });
 
   await pod.remove();
-}, { only: 'criquet', extraConfig });
+}, { only: 'criquet', engines: 'newest', extraConfig });
 
 await rm(own, { recursive: true });
 

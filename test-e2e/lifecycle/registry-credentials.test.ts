@@ -83,7 +83,7 @@ await onEachEngine(
       }
     });
   },
-  { only: 'criquet', logLevel: 'trace' },
+  { only: 'criquet', engines: 'newest', logLevel: 'trace' },
 );
 
 /** A token server: by Basic at a GET, or by a user name and password or an identity token in a form. */

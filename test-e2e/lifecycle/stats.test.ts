@@ -160,7 +160,7 @@ await onEachEngine(
     await Promise.all([pod.remove(), own.remove()]);
     await removeCgroups(node.podCgroup('own'));
   },
-  { only: 'criquet' },
+  { only: 'criquet', engines: 'newest' },
 );
 
 function there(path: string): Promise<boolean> {

@@ -45,6 +45,7 @@ test(`${REQUESTS} requests of every call, seed ${SEED}: answered as CRI says, an
   t.same([...faults.values()], [], 'every answer is one that CRI knows');
   const tally = node.tally();
   t.comment([...tally].sort().map(([what, count]) => `${what} ${count}`).join(', '));
+  t.comment(`covered: ${lives * CALLS} requests of ${methods.length} calls, ${tally.size} kinds of answers (seed ${SEED})`);
   for (const { name } of methods) t.ok([...tally.keys()].some((key) => key.startsWith(`${name} `)), `${name} was called`);
   for (const name of ['RunPodSandbox', 'CreateContainer', 'StartContainer', 'ExecSync']) t.ok((tally.get(`${name} OK`) ?? 0) > 0, `${name} succeeded at times`);
 });
