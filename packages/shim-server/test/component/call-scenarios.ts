@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { CriCallOptions } from '@criquet/cri-api';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
 import { CALL_STEPS, type Call, type StepOf } from '../../src/steps/registry.js';
 import { IMAGE, type Shim } from './shim-harness.js';
@@ -8,7 +9,7 @@ const RUNNING = 1;
 const PULLED = 'registry.test/pulled:1';
 
 /** Makes what a call is about. @returns the call, which may be made again when it failed or its daemon died */
-type CallScenario = (shim: Shim) => Promise<() => Promise<unknown>>;
+type CallScenario = (shim: Shim) => Promise<(options?: CriCallOptions) => Promise<unknown>>;
 
 async function running(shim: Shim): Promise<{ pod: string; containerId: string }> {
   const pod = await shim.runPod();
@@ -22,46 +23,46 @@ export type ScenarioCall = Exclude<
 >;
 
 export const CALL_SCENARIOS: Readonly<Record<ScenarioCall, CallScenario>> = {
-  RunPodSandbox: (shim) => Promise.resolve(() => shim.runPod()),
+  RunPodSandbox: (shim) => Promise.resolve((options) => shim.cri.runtime.runPodSandbox({ config: shim.sandboxConfig() }, options)),
   CreateContainer: async (shim) => {
     const pod = await shim.runPod();
-    const mounts = [{ containerPath: '/image', readonly: true, image: { image: IMAGE } }];
-    return () => shim.createContainer(pod, { mounts });
+    const config = shim.containerConfig({ mounts: [{ containerPath: '/image', readonly: true, image: { image: IMAGE } }] });
+    return (options) => shim.cri.runtime.createContainer({ podSandboxId: pod, config, sandboxConfig: shim.sandboxConfig() }, options);
   },
   StartContainer: async (shim) => {
     const containerId = await shim.createContainer(await shim.runPod());
-    return () => shim.cri.runtime.startContainer({ containerId });
+    return (options) => shim.cri.runtime.startContainer({ containerId }, options);
   },
   StopContainer: async (shim) => {
     shim.run(endingOnlyWhenKilled);
     const { containerId } = await running(shim);
-    return () => shim.cri.runtime.stopContainer({ containerId, timeout: 1n });
+    return (options) => shim.cri.runtime.stopContainer({ containerId, timeout: 1n }, options);
   },
   RemoveContainer: async (shim) => {
     const { containerId } = await running(shim);
-    return () => shim.cri.runtime.removeContainer({ containerId });
+    return (options) => shim.cri.runtime.removeContainer({ containerId }, options);
   },
   StopPodSandbox: async (shim) => {
     const { pod } = await running(shim);
-    return () => shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
+    return (options) => shim.cri.runtime.stopPodSandbox({ podSandboxId: pod }, options);
   },
   RemovePodSandbox: async (shim) => {
     const { pod } = await running(shim);
-    return () => shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+    return (options) => shim.cri.runtime.removePodSandbox({ podSandboxId: pod }, options);
   },
   PullImage: (shim) => {
     shim.containerd.registry.set(PULLED, { image: shim.image });
-    return Promise.resolve(() => shim.cri.image.pullImage({ image: { image: PULLED } }));
+    return Promise.resolve((options) => shim.cri.image.pullImage({ image: { image: PULLED } }, options));
   },
   ExecSync: async (shim) => {
     const { containerId } = await running(shim);
     shim.run((process) => process.exit(0));
-    return () => shim.cri.runtime.execSync({ containerId, cmd: ['true'], timeout: 10n });
+    return (options) => shim.cri.runtime.execSync({ containerId, cmd: ['true'], timeout: 10n }, options);
   },
   UpdateContainerResources: async (shim) => {
     const { containerId } = await running(shim);
     const linux = { cpuShares: 512n };
-    return () => shim.cri.runtime.updateContainerResources({ containerId, linux });
+    return (options) => shim.cri.runtime.updateContainerResources({ containerId, linux }, options);
   },
 };
 
