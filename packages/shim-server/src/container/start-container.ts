@@ -7,7 +7,7 @@ import { Restoration } from '../checkpoint/restoration.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
-import { discardTask } from '../runtime/already-gone.js';
+import { discardTask } from '../runtime/reach-task.js';
 import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
 import { OwedWork } from '../runtime/owed-work.js';
@@ -105,13 +105,13 @@ export class StartContainer {
     );
     await this.oomKills.expect(container);
     await steps.do('create the task', async () => {
-      rollback.add('delete the task', () => discardTask(tasks, id));
+      rollback.add('delete the task', () => discardTask(this.containerd, id));
       const options = this.restoration.task(container, taskOptions(handler, sandbox, container));
       const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...options };
       return tasks.create(task).catch(async (error: unknown) => {
         if (!isAlreadyExists(error)) throw error;
         // Left by a start that failed while containerd could not be reached for its undo.
-        await discardTask(tasks, id);
+        await discardTask(this.containerd, id);
         return tasks.create(task);
       });
     });
@@ -122,7 +122,7 @@ export class StartContainer {
   /** What a start that failed has left. One that is started again, or was removed, has seen to it itself. */
   private async discard(id: string): Promise<void> {
     if (this.containers.get(id)?.phase === 'running') return;
-    await discardTask(this.containerd.tasks, id);
+    await discardTask(this.containerd, id);
     await this.io.close(id);
   }
 
