@@ -16,6 +16,7 @@ export {
   isFailedPrecondition,
   isNotFound,
   isTaskGone,
+  isTaskUnderWay,
   isUnavailable,
 } from './errors.js';
 

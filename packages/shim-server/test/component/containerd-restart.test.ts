@@ -101,6 +101,16 @@ test('a start whose undo cannot reach containerd, made again: nothing of the fir
   t.same(open.filter((path) => path.includes(containerId) || path.startsWith(join(shim.dir, 'logs'))), []);
 });
 
+test('a start that comes while containerd is still at work on an earlier one of the container waits for that', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const containerId = await shim.createContainer(pod);
+  shim.containerd.control.fail('tasks.create', { code: status.UNKNOWN, details: `mkdir /run/containerd/io.containerd.runtime.v2.task/k8s.io/${containerId}: file exists`, times: 3 });
+  await shim.cri.runtime.startContainer({ containerId });
+  t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 1 });
+});
+
 test('images that came and went during containerd\'s absence are known afterwards', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
