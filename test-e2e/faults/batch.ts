@@ -1,18 +1,16 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { ContainerState, CriCallError } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
 import { patience } from '../harness/environment.js';
 import type { NodeState } from '../harness/node-state.js';
 import type { TestNode } from '../harness/node.js';
 import type { Test } from '../harness/on-each-engine.js';
-import { CALL, TestPod, type TestContainer } from '../harness/pods.js';
+import { CALL, TestPod } from '../harness/pods.js';
 import { armStandstill } from './arm.js';
 import { describe, type KillPoint } from './places.js';
 import type { Scenario } from './scenario.js';
 import { onNodeNetwork } from './scenarios/configs.js';
 import { awaitStandstill, criquetOf, kill } from './scenarios/dying-daemon.js';
+import { Witness } from './witness.js';
 
 /** What follows the restart: the kubelet takes everything away at once, or first makes the same calls again. */
 export type Aftermath = 'remove' | 'call again';
@@ -27,14 +25,13 @@ export interface Batch {
 const STANDSTILL_MS = 20_000;
 const STOP = { timeoutMs: patience(15_000) };
 const CLEAN_MS = 15_000;
-let witnesses = 0;
 
 /**
  * Brings a call of the scenario to each point, kills the daemon with SIGKILL, starts it again, does what a kubelet would, and asserts that
  * the node is as it was before. A container that ended meanwhile tells its true exit code.
  */
 export async function runBatch(t: Test, node: TestNode, clean: NodeState, { scenario, points, aftermath }: Batch): Promise<void> {
-  const witness = await startWitness(node);
+  const witness = await Witness.start(await TestPod.run(node, onNodeNetwork(node)), 7);
   const { calls, failing = [], check, end } = await scenario.prepare(node, points.length);
   const missing = armStandstill(node, points, failing);
   const ended = calls.map(({ call }) => call().catch(() => undefined));
@@ -45,33 +42,12 @@ export async function runBatch(t: Test, node: TestNode, clean: NodeState, { scen
   await criquetOf(node).start();
 
   await lookAround(node);
-  t.match(await witness.container.exit(), { exitCode: 7 }, 'a container that ended while there was no daemon has its true exit code');
+  t.match(await witness.container.exit(), { exitCode: witness.exitCode }, 'a container that ended while there was no daemon has its true exit code');
   await check?.(t, points);
   if (aftermath === 'call again') await Promise.all(calls.map(({ again }) => again()));
   await removeEverything(node);
   await end?.();
   t.strictSame(await node.leaksSince(clean, CLEAN_MS), [], `nothing is left: ${points.map(describe).join('; ')}`);
-}
-
-interface Witness {
-  readonly container: TestContainer;
-  /** Lets it end. */
-  end(): Promise<void>;
-}
-
-async function startWitness(node: TestNode): Promise<Witness> {
-  const flag = `witness-${++witnesses}`;
-  const pod = await TestPod.run(node, onNodeNetwork(node));
-  const command = ['sh', '-c', `until [ -e /flags/${flag} ]; do sleep 0.02; done; exit 7`];
-  const container = await pod.start({ command, mounts: [{ hostPath: node.directory, containerPath: '/flags', readonly: true }] });
-  return {
-    container,
-    async end() {
-      await writeFile(join(node.directory, flag), '');
-      // The daemon takes longer to start.
-      await pause(patience(50));
-    },
-  };
 }
 
 /** What a kubelet asks when its runtime is back. No list and no status may fail for what is half made; it may be gone meanwhile. */

@@ -26,8 +26,8 @@ export interface LoadResult {
 }
 
 /**
- * Pods that come and go over a daemon that is killed meanwhile: run, create, start, exec, stop, remove, each repeated as a kubelet repeats
- * it until it works.
+ * Pods that come and go while a daemon below them is killed, hangs or is away: run, create, start, exec, stop, remove, each repeated as a kubelet
+ * repeats it until it works.
  */
 export class Load {
   readonly result: LoadResult = { pods: 0, calls: 0, trueExits: 0, wrong: [] };

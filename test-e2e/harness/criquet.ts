@@ -25,6 +25,8 @@ export interface CriquetOptions {
   readonly logLevel?: string;
   /** `sandbox_image`. Default: the built-in pause process. */
   readonly sandboxImage?: string;
+  /** `containerd.call_timeout`, for example `3s`. Default: criquet's own. */
+  readonly callTimeout?: string;
   /** Lines of the configuration file after the harness' own, for example a table `[container]`. */
   readonly extraConfig?: string;
 }
@@ -115,7 +117,7 @@ export class Criquet {
   }
 
   private config(): string {
-    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, sandboxImage = '', extraConfig } = this.options;
+    const { containerdSocket, cniConfDir, cniBinDirs, hostsDir, sandboxImage = '', callTimeout, extraConfig } = this.options;
     const text = JSON.stringify;
     return `listen = ${text(this.endpoint)}
 state_dir = ${text(this.stateDir)}
@@ -124,7 +126,7 @@ sandbox_image = ${text(sandboxImage)}
 
 [containerd]
 address = ${text(`unix://${containerdSocket}`)}
-
+${callTimeout === undefined ? '' : `call_timeout = ${text(callTimeout)}\n`}
 [cni]
 conf_dir = ${text(cniConfDir)}
 bin_dirs = ${text(cniBinDirs)}

@@ -24,6 +24,8 @@ export interface NodeOptions {
   readonly runtime: Runtime;
   /** Lines for the end of criquet's configuration file. */
   readonly extraConfig?: string;
+  /** criquet's `containerd.call_timeout`, for example `3s`. Default: its own. */
+  readonly callTimeout?: string;
   /** Names of runtime handlers beside `runc`, which are made like it. */
   readonly handlers?: readonly string[];
   /** criquet's log level. Default: debug. */
@@ -104,6 +106,7 @@ export class TestNode {
         place,
         containerdSocket: this.containerd.paths.socket,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
+        ...(options.callTimeout === undefined ? {} : { callTimeout: options.callTimeout }),
         ...(options.sandboxImage === undefined ? {} : { sandboxImage: options.sandboxImage }),
         extraConfig: `${options.extraConfig ?? ''}${handlerTables(options.handlers)}`,
         ...places,

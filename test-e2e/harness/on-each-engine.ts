@@ -28,11 +28,18 @@ export async function onEachEngine(
     await t.test(`${name} (${runtimeUnderTest}, containerd ${engine})`, async (t) => {
       const node = await TestNode.start({ engine, runtime: runtimeUnderTest, ...nodeOptions });
       t.teardown(() => node.dispose());
+      t.teardown(() => keepLogs(node));
       const before = await node.state();
       await suite(t, node, engine);
       t.strictSame(await node.leaksSince(before), [], 'nothing is left behind');
     });
   }
+}
+
+/** Where `CRIQUET_E2E_LOGS` names a directory, the daemons' logs stay there. */
+async function keepLogs(node: TestNode): Promise<void> {
+  const directory = process.env.CRIQUET_E2E_LOGS;
+  if (directory !== undefined) await node.keepLogs(directory);
 }
 
 export type { Test };

@@ -55,6 +55,14 @@ export function isTaskGone(error: unknown): error is ContainerdError {
   );
 }
 
+/**
+ * containerd still works on a `tasks.create` of the same container whose caller gave up, or cleans up after it: its directory is there, and no task yet or any
+ * more. It says so with the error of mkdir and UNKNOWN.
+ */
+export function isTaskUnderWay(error: unknown): error is ContainerdError {
+  return hasCode(error, status.UNKNOWN) && /^mkdir .*: file exists$/.test(error.details);
+}
+
 function hasCode(error: unknown, code: status): error is ContainerdError {
   return error instanceof ContainerdError && error.code === code;
 }

@@ -16,6 +16,7 @@ export {
   isFailedPrecondition,
   isNotFound,
   isTaskGone,
+  isTaskUnderWay,
   isUnavailable,
 } from './errors.js';
 
@@ -74,6 +75,9 @@ export type {
 export { decodeEvent } from './services/decode-event.js';
 export { newStreamId, type NamedStream, type Streaming } from './services/streaming.js';
 export type { Transfer } from './services/transfer.js';
+
+// Beside containerd
+export { waitOnShim, type ShimProcessToWaitFor } from './shim/wait-on-shim.js';
 
 // Pulling
 export { hostPlatform } from './host-platform.js';

@@ -8,6 +8,7 @@ import {
   isFailedPrecondition,
   isNotFound,
   isTaskGone,
+  isTaskUnderWay,
   isUnavailable,
 } from '../src/index.js';
 
@@ -38,6 +39,9 @@ t.test('predicates', async (t) => {
 });
 
 t.test('case L10: a shim that leaves during a stop', async (t) => {
+  t.ok(isTaskUnderWay(error(status.UNKNOWN, 'mkdir /run/containerd/io.containerd.runtime.v2.task/k8s.io/x: file exists')));
+  t.notOk(isTaskUnderWay(error(status.UNKNOWN, 'mkdir /run/containerd: no space left on device')));
+  t.notOk(isTaskUnderWay(error(status.ALREADY_EXISTS)));
   t.ok(isTaskGone(error(status.NOT_FOUND)));
   t.ok(isTaskGone(error(status.UNKNOWN, 'ttrpc: closed')));
   t.ok(isTaskGone(error(status.UNAVAILABLE, 'failed to kill: ttrpc: closed: unavailable')));

@@ -35,6 +35,8 @@ export class FakeProcess {
   readonly signals: number[] = [];
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
+  /** Its shim went away: who waits for it is told that, and not how it ended. */
+  wasLost = false;
   private streams: FakeStreams | undefined;
   private resolveEnded: () => void = () => undefined;
   private onExit: (process: FakeProcess) => void = () => undefined;
@@ -131,6 +133,7 @@ export class FakeProcess {
 
   /** @internal The shim is gone with everything it held. */
   lost(): void {
+    this.wasLost = true;
     this.streams?.destroy();
     this.exit(128 + SIGKILL);
   }

@@ -24,6 +24,11 @@ export function failedPrecondition(what: string): FakeStatus {
   return new FakeStatus(status.FAILED_PRECONDITION, `${what}: failed precondition`);
 }
 
+/** What containerd passes on when a shim goes while a call is with it. */
+export function shimLeft(): FakeStatus {
+  return new FakeStatus(status.UNKNOWN, 'ttrpc: closed');
+}
+
 export function invalidArgument(what: string): FakeStatus {
   return new FakeStatus(status.INVALID_ARGUMENT, `${what}: invalid argument`);
 }

@@ -16,7 +16,7 @@ import type { Metric } from '../gen/types/metrics.js';
 import { fromNanos } from '../grpc/timestamp.js';
 import { decodeResources } from '../oci/spec-any.js';
 import type { EventExchange } from './events.js';
-import { alreadyExists, failedPrecondition, invalidArgument, notFound } from './fake-status.js';
+import { alreadyExists, failedPrecondition, invalidArgument, notFound, shimLeft } from './fake-status.js';
 import type { FakeProcess, FakeProgram } from './fake-process.js';
 import { FakeTask } from './fake-task.js';
 import { requireImages, writeImages } from './fake-criu.js';
@@ -42,7 +42,13 @@ export class TaskService {
     return task;
   }
 
-  /** Ends a task as SIGKILL to its shim does: its processes go, containerd reports the exit and forgets the task. */
+  /** As the API does: containerd looks for the container's record first, and without one says that there is no task. */
+  private reach(namespace: string, containerId: string): FakeTask {
+    if (!this.stateOf(namespace).containers.has(containerId)) throw notFound(`container ${JSON.stringify(containerId)} in namespace ${JSON.stringify(namespace)}`);
+    return this.find(namespace, containerId);
+  }
+
+  /** Ends a task as SIGKILL to its shim does: its processes go, who waits is told that the shim has left, containerd reports the exit and forgets the task. */
   killShim(namespace: string, containerId: string): void {
     const task = this.find(namespace, containerId);
     for (const exec of task.execs.values()) exec.lost();
@@ -78,9 +84,9 @@ export class TaskService {
         return { containerId, pid: task.restoredFrom === '' ? pid : 0 };
       },
       start: async ({ containerId, execId }, { namespace, signal }) => {
-        const process = this.find(namespace, containerId).process(execId);
+        const process = this.reach(namespace, containerId).process(execId);
         if (process.status !== Status.CREATED) throw failedPrecondition(`cannot start a process that is ${Status[process.status]}`);
-        const { restoredFrom } = this.find(namespace, containerId);
+        const { restoredFrom } = this.reach(namespace, containerId);
         if (execId === '' && restoredFrom !== '') await requireImages(restoredFrom);
         if (execId !== '') await process.open(signal);
         const { pid } = process;
@@ -90,7 +96,7 @@ export class TaskService {
         return { pid };
       },
       delete: ({ containerId }, { namespace }) => {
-        const { init, execs } = this.find(namespace, containerId);
+        const { init, execs } = this.reach(namespace, containerId);
         if (init.status !== Status.STOPPED && init.status !== Status.CREATED) throw failedPrecondition(`task must be stopped before deletion: ${Status[init.status]}`);
         this.stateOf(namespace).tasks.delete(containerId);
         for (const exec of execs.values()) exec.release();
@@ -98,13 +104,13 @@ export class TaskService {
         this.publishDelete(init);
         return exitReply(init);
       },
-      deleteProcess: ({ containerId, execId }, { namespace }) => exitReply(this.find(namespace, containerId).removeExec(execId)),
-      get: ({ containerId, execId }, { namespace }) => ({ process: wireProcess(this.find(namespace, containerId).process(execId)) }),
+      deleteProcess: ({ containerId, execId }, { namespace }) => exitReply(this.reach(namespace, containerId).removeExec(execId)),
+      get: ({ containerId, execId }, { namespace }) => ({ process: wireProcess(this.reach(namespace, containerId).process(execId)) }),
       list: (_, { namespace }) => ({
         tasks: [...this.stateOf(namespace).tasks.values()].map(({ init }) => ({ ...wireProcess(init), containerId: '' })),
       }),
       kill: ({ containerId, execId, signal, all }, { namespace }) => {
-        const task = this.find(namespace, containerId);
+        const task = this.reach(namespace, containerId);
         const process = task.process(execId);
         if (process.status === Status.STOPPED) throw notFound('process already finished');
         if (all) for (const exec of task.execs.values()) exec.signal(signal);
@@ -115,7 +121,7 @@ export class TaskService {
         return {};
       },
       exec: ({ containerId, execId, spec, stdin, stdout, stderr, terminal }, { namespace }) => {
-        const task = this.find(namespace, containerId);
+        const task = this.reach(namespace, containerId);
         if (spec === undefined || execId === '') throw invalidArgument('exec needs an id and a spec');
         const { pid: _, execSpec: __, ...init } = task.init.init;
         task.addExec({ ...init, execId, pid: this.nextPid++, execSpec: spec, stdin, stdout, stderr, terminal });
@@ -123,11 +129,11 @@ export class TaskService {
         return {};
       },
       resizePty: ({ containerId, execId, width, height }, { namespace }) => {
-        this.find(namespace, containerId).process(execId).size = { width, height };
+        this.reach(namespace, containerId).process(execId).size = { width, height };
         return {};
       },
       closeIo: ({ containerId, execId }, { namespace }) => {
-        this.find(namespace, containerId).process(execId).closeStdin();
+        this.reach(namespace, containerId).process(execId).closeStdin();
         return {};
       },
       pause: ({ containerId }, { namespace }) => {
@@ -141,18 +147,18 @@ export class TaskService {
         return {};
       },
       listPids: ({ containerId }, { namespace }) => {
-        const { init, execs } = this.find(namespace, containerId);
+        const { init, execs } = this.reach(namespace, containerId);
         const alive = [init, ...execs.values()].filter(({ status }) => status === Status.RUNNING || status === Status.PAUSED);
         return { processes: alive.map(({ pid, execId }) => ({ pid, info: details(execId) })) };
       },
       checkpoint: async ({ containerId, options }, { namespace }) => {
-        const { init } = this.find(namespace, containerId);
+        const { init } = this.reach(namespace, containerId);
         if (init.status !== Status.RUNNING && init.status !== Status.PAUSED) throw failedPrecondition(`cannot checkpoint a task that is ${Status[init.status]}`);
         await writeImages(containerId, CheckpointOptions.decode(options?.value ?? new Uint8Array()));
         return { descriptors: [] };
       },
       update: ({ containerId, resources }, { namespace }) => {
-        const task = this.find(namespace, containerId);
+        const task = this.reach(namespace, containerId);
         if (resources !== undefined) task.resources = decodeResources(resources);
         return {};
       },
@@ -162,15 +168,16 @@ export class TaskService {
         return { metrics: ids.map((id) => this.metrics.get(id) ?? { id, timestamp: undefined, data: undefined }) };
       },
       wait: async ({ containerId, execId }, { namespace }) => {
-        const process = this.find(namespace, containerId).process(execId);
+        const process = this.reach(namespace, containerId).process(execId);
         await process.ended;
+        if (process.wasLost) throw shimLeft();
         return { exitStatus: process.exitStatus, exitedAt: fromNanos(process.exitedAt) };
       },
     };
   }
 
   private change(namespace: string, containerId: string, from: Status, to: Status): void {
-    const { init } = this.find(namespace, containerId);
+    const { init } = this.reach(namespace, containerId);
     if (init.status !== from) throw failedPrecondition(`task ${containerId} is ${Status[init.status]}`);
     init.status = to;
   }

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { encodeProcess, encodeResources, isFailedPrecondition, isNotFound, runcOptions } from '../../src/index.js';
+import { encodeProcess, encodeResources, isFailedPrecondition, isNotFound, isTaskGone, runcOptions } from '../../src/index.js';
 import { Status } from '../../src/gen/types/task/task.js';
 import { container, fixture, NAMESPACE, until } from '../support/fixture.js';
 
@@ -150,15 +150,32 @@ t.test('a checkpoint to restore, and statuses that this package does not know', 
   t.match(await client.tasks.get('a'), { status: 'unknown' });
 });
 
-t.test('case L2: the shim is killed', async (t) => {
+t.test('a task whose record is gone is not found, and goes on', async (t) => {
   const { fake, client } = await fixture(t);
   await client.containers.create(container('a'));
   await client.tasks.create(task('a'));
   await client.tasks.start('a');
   const exit = client.tasks.wait('a');
   await until(() => fake.control.requests('tasks.wait').length === 1, 'the wait');
+  await client.containers.delete('a');
+  const calls = [() => client.tasks.kill('a', { signal: 9 }), () => client.tasks.get('a'), () => client.tasks.wait('a'), () => client.tasks.delete('a'), () => client.tasks.pids('a'), () => client.tasks.pause('a')];
+  for (const call of calls) await t.rejects(call() as Promise<unknown>, { code: status.NOT_FOUND });
+  t.match(await client.tasks.list(), [{ containerId: 'a', status: 'running' }]);
+  await client.containers.create(container('a'));
+  await client.tasks.kill('a', { signal: 9 });
+  t.match(await exit, { exitStatus: 137 }, 'the wait that was under way was not touched');
+  await client.tasks.delete('a');
+});
+
+t.test('case L2: the shim is killed', async (t) => {
+  const { fake, client } = await fixture(t);
+  await client.containers.create(container('a'));
+  await client.tasks.create(task('a'));
+  await client.tasks.start('a');
+  const exit = client.tasks.wait('a').catch((error: unknown) => error);
+  await until(() => fake.control.requests('tasks.wait').length === 1, 'the wait');
   fake.tasks.killShim(NAMESPACE, 'a');
-  t.match(await exit, { exitStatus: 137 });
+  t.ok(isTaskGone(await exit), 'who waits is told that the shim has left');
   t.ok(isNotFound(await client.tasks.get('a').catch((e: unknown) => e)));
   fake.tasks.oom(NAMESPACE, 'a');
   t.match(fake.events.decoded.slice(-3), [

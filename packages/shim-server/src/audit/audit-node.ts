@@ -3,7 +3,8 @@ import { connectContainerd, type Containerd } from '@criquet/runtime-containerd'
 import type { Replacements } from '../composition-root.js';
 import type { CriquetConfig } from '../config/index.js';
 import { isServed } from '../grpc/cri-server.js';
-import { discardTask, ignoreNotFound } from '../runtime/already-gone.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
+import { discardTask } from '../runtime/reach-task.js';
 import { Layout } from '../state/layout.js';
 import { Audit, type AuditReport } from './audit.js';
 import { takeCleaningLock } from './cleaning-lock.js';
@@ -87,9 +88,9 @@ async function cleaning<T>({ stateDir }: CriquetConfig, clean: boolean, work: ()
 }
 
 /** What else the container had has no owner then, and is found as such. */
-async function removeRecord({ tasks, containers }: Containerd, id: string, signal: AbortSignal): Promise<void> {
-  await discardTask(tasks, id, { signal });
-  await containers.delete(id, { signal }).catch(ignoreNotFound);
+async function removeRecord(containerd: Containerd, id: string, signal: AbortSignal): Promise<void> {
+  await discardTask(containerd, id, { signal });
+  await containerd.containers.delete(id, { signal }).catch(ignoreNotFound);
 }
 
 /** Of the node and of every handler; a directory that holds nothing usable names no network. */

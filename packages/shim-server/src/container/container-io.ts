@@ -45,7 +45,8 @@ export class ContainerIo {
     const { stdin, tty } = container.config;
     if (container.logPath !== '') await prepareLogDirectory(logDirectory, container.logPath);
     const dir = this.layout.containerIo(container.id);
-    // A daemon killed in the middle of an earlier start may have left them.
+    // An earlier start may have left them: its daemon was killed in the middle, or containerd could not be reached for its undo.
+    await this.disconnect(container.id);
     await TaskIo.attach(dir, { stdin, terminal: tty }).remove();
     const io = await TaskIo.create(dir, { stdin, terminal: tty });
     await this.connect(container, io, true);

@@ -3,9 +3,10 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { CaptureWork } from '../checkpoint/capture-work.js';
 import { Restoration } from '../checkpoint/restoration.js';
-import { discardTask, removeSnapshot } from '../runtime/already-gone.js';
+import { removeSnapshot } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
+import { discardTask } from '../runtime/reach-task.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { DiscardContainerStep, EndStep } from '../steps/registry.js';
@@ -69,7 +70,7 @@ export class ContainerRemover {
     await orAbort(this.watch.released(containerId), signal);
     await steps.do('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
-    await steps.do('delete the task', () => discardTask(this.containerd.tasks, containerId));
+    await steps.do('delete the task', () => discardTask(this.containerd, containerId));
     await steps.do('remove the cgroup', () => this.cgroups.remove(container));
     await steps.do('remove the FIFOs', () => this.io.close(containerId));
     await steps.do('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));

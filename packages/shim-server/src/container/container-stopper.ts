@@ -4,7 +4,7 @@ import type { Containerd } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ShimError } from '../errors.js';
-import { ignoreTaskGone } from '../runtime/already-gone.js';
+import { reachTask } from '../runtime/reach-task.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { EndStep, StepOf } from '../steps/registry.js';
@@ -116,7 +116,7 @@ export class ContainerStopper {
   }
 
   private async signal(container: ContainerRecord, signal: number, all: boolean): Promise<void> {
-    await this.containerd.tasks.kill(container.id, { signal, all }).catch(ignoreTaskGone);
+    await reachTask(this.containerd, container.id, () => this.containerd.tasks.kill(container.id, { signal, all }));
   }
 
   private async tooLate(container: ContainerRecord, signal: AbortSignal): Promise<never> {

@@ -3,9 +3,10 @@ import type { Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { toStatus } from '../grpc/status.js';
-import { ignoreNotFound, ignoreTaskGone } from '../runtime/already-gone.js';
+import { ignoreNotFound } from '../runtime/already-gone.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
+import { reachTask } from '../runtime/reach-task.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { StepOf } from '../steps/registry.js';
@@ -96,7 +97,7 @@ export class ContainerWatch {
 
   private async release(containerId: string, steps: ExitSteps): Promise<void> {
     await this.persistently(containerId, 'delete the task', () =>
-      steps.do('delete the task', () => this.containerd.tasks.delete(containerId).catch(ignoreTaskGone)),
+      steps.do('delete the task', () => reachTask(this.containerd, containerId, () => this.containerd.tasks.delete(containerId))),
     );
     this.oomKills.forget(this.containers.get(containerId), containerId);
     await steps.do('remove the FIFOs', () => this.io.close(containerId));

@@ -1,13 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StartContainerRequest, StartContainerResponse } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
-import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, isTaskUnderWay, type Containerd, type NewTask } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { Restoration } from '../checkpoint/restoration.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
-import { discardTask } from '../runtime/already-gone.js';
+import { discardTask } from '../runtime/reach-task.js';
 import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
 import { OwedWork } from '../runtime/owed-work.js';
@@ -34,6 +35,10 @@ const START_ERROR_CODE = 128;
 
 /** Failures of the way to containerd: they say nothing of the container, and a retry may work. */
 const TRANSPORT_FAILURES = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED]);
+
+/** How long containerd may take to be done with an earlier start of the same container. */
+const EARLIER_START_MS = 10_000;
+const FIRST_PAUSE_MS = 50;
 
 type StartSteps = Steps<StepOf<'StartContainer'>>;
 type StartRollback = Rollback<UndoOf<'StartContainer'>>;
@@ -105,24 +110,32 @@ export class StartContainer {
     );
     await this.oomKills.expect(container);
     await steps.do('create the task', async () => {
-      rollback.add('delete the task', () => discardTask(tasks, id));
+      rollback.add('delete the task', () => discardTask(this.containerd, id));
       const options = this.restoration.task(container, taskOptions(handler, sandbox, container));
-      const task = { containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...options };
-      return tasks.create(task).catch(async (error: unknown) => {
-        if (!isAlreadyExists(error)) throw error;
-        // Left by a start that failed while containerd could not be reached for its undo.
-        await discardTask(tasks, id);
-        return tasks.create(task);
-      });
+      return this.createTask({ containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...options });
     });
     // The process of a checkpoint has no pid before.
     return steps.do('start the task', () => tasks.start(id, undefined, this.restoration.limit(container)));
   }
 
+  /** Replaces what a start left that failed while containerd could not be reached for its undo; containerd may still be at work on that. */
+  private async createTask(task: NewTask): Promise<number> {
+    const late = Date.now() + EARLIER_START_MS;
+    for (let ms = 0; ; ms = Math.max(FIRST_PAUSE_MS, ms * 2)) {
+      try {
+        return await this.containerd.tasks.create(task);
+      } catch (error) {
+        if (!(isAlreadyExists(error) || isTaskUnderWay(error)) || Date.now() > late) throw error;
+      }
+      await discardTask(this.containerd, task.containerId);
+      await pause(ms);
+    }
+  }
+
   /** What a start that failed has left. One that is started again, or was removed, has seen to it itself. */
   private async discard(id: string): Promise<void> {
     if (this.containers.get(id)?.phase === 'running') return;
-    await discardTask(this.containerd.tasks, id);
+    await discardTask(this.containerd, id);
     await this.io.close(id);
   }
 

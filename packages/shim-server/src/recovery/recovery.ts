@@ -11,8 +11,9 @@ import { toStatus } from '../grpc/status.js';
 import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
-import { discardTask, ignoreTaskGone } from '../runtime/already-gone.js';
+import { ignoreTaskGone } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
+import { discardTask } from '../runtime/reach-task.js';
 import { brokenContainer, brokenSandbox } from './broken-record.js';
 import { unixNanos } from '../state/clock.js';
 import { orAbort } from '../state/keyed-mutex.js';
@@ -182,7 +183,7 @@ export class Recovery {
     if (task !== undefined) {
       // It is killed before it is deleted: a daemon that dies between the two must not be taken for one that dies while the container ran.
       await this.containers.update(id, (record) => ({ ...record, discarding: true }));
-      await this.steps(container).do('delete the task', () => discardTask(this.containerd.tasks, id, withinLimit()));
+      await this.steps(container).do('delete the task', () => discardTask(this.containerd, id, withinLimit()));
     }
     if (this.containers.get(id)?.discarding === true) await this.containers.update(id, ({ discarding: _, ...record }) => record);
   }
@@ -214,7 +215,7 @@ export class Recovery {
   /** The undo of a start that failed may have failed too: what is left of it may still run. */
   private async takeBackStart(id: string, steps: Steps<StepOf<'Recovery'>>): Promise<void> {
     const takeBack = async (options: CallOptions) => {
-      await steps.do('delete the task', () => discardTask(this.containerd.tasks, id, options));
+      await steps.do('delete the task', () => discardTask(this.containerd, id, options));
       await steps.do('remove the FIFOs', () => this.io.close(id));
     };
     try {

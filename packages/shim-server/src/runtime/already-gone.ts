@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isNotFound, isTaskGone, type CallOptions, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
+import { isNotFound, isTaskGone, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
 
 /** For `catch`: what was to be removed is gone already. */
 export function ignoreNotFound(error: unknown): void {
@@ -13,19 +13,6 @@ export function ignoreTaskGone(error: unknown): void {
 }
 
 const SIGKILL = 9;
-/** How long the kernel may take to end a killed process; one in an uninterruptible wait may never end. */
-const KILLED_MS = 60_000;
-
-/** Kills a task in whatever state, waits for its end (until then containerd refuses to delete it) and removes it; one that is gone is fine. */
-export async function discardTask(tasks: Tasks, id: string, options: CallOptions = {}): Promise<void> {
-  try {
-    await tasks.kill(id, { signal: SIGKILL, all: true }, options);
-    await tasks.wait(id, undefined, { timeoutMs: KILLED_MS, ...options });
-  } catch (error) {
-    ignoreTaskGone(error);
-  }
-  await tasks.delete(id, options).catch(ignoreTaskGone);
-}
 
 /** An exec process, and the directory of its FIFOs. */
 export interface ExecRemains {

@@ -16,7 +16,8 @@ import { Token } from '../tokens.js';
 const TOPICS = ['/tasks/exit', '/tasks/oom', '/images/create', '/images/update', '/images/delete'];
 
 const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
+/** An exit that a shim could not tell while containerd was away comes soon after its return, and once. */
+const LONGEST_PAUSE_MS = 500;
 
 interface EventMap {
   exit: [TaskExitEvent];
@@ -53,18 +54,21 @@ export class EventStream extends EventEmitter<EventMap> {
     const { signal } = this.ended;
     const namespace = this.containerd.namespace;
     const filters = TOPICS.map((topic) => `topic=="${topic}",namespace=="${namespace}"`);
+    let lost = false;
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       try {
         // A subscription is not acknowledged; this tells whether anybody is there to take it.
         await this.containerd.version.get({ signal });
         const events = this.containerd.events.subscribe(filters, { signal });
         this.emit('resync');
+        lost = false;
         for await (const envelope of events) {
           ms = FIRST_PAUSE_MS;
           this.dispatch(decodeEvent(envelope));
         }
       } catch (error) {
-        if (!signal.aborted) this.log.warn({ err: (error as Error).message }, 'event stream lost; subscribing again');
+        if (!signal.aborted) this.log[lost ? 'debug' : 'warn']({ err: (error as Error).message }, 'event stream lost; subscribing again');
+        lost = true;
       }
       await pause(ms, undefined, { signal }).catch(() => undefined);
     }

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isTaskGone, type Containerd, type TaskExitEvent } from '@criquet/runtime-containerd';
+import { isTaskGone, type Containerd, type Exit, type TaskExitEvent } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from './event-stream.js';
+import { ShimWait } from './shim-wait.js';
 import { unixNanos } from '../state/clock.js';
 import { Token } from '../tokens.js';
 
@@ -22,33 +23,47 @@ export interface ProcessEndOptions {
 
 /** How long containerd gets to announce the exit of a task whose shim is gone. */
 const ANNOUNCEMENT_MS = 1_000;
+/** The same for what a shim could not tell while containerd was away: it tries again after one, two and three seconds more. */
+const LATE_ANNOUNCEMENT_MS = 7_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
+/** A wait that containerd does not end within this time has reached the task. */
+const REACHED_MS = 5_000;
 
 /**
- * Waits for the end of a process: on the task itself, and beside it for containerd's exit event, which is all
- * there is when a shim was killed. A restart of containerd is waited out.
+ * Waits for the end of a process: on the task itself, and beside it for containerd's exit event, which is all there is when a shim was killed. While
+ * containerd is away the shim is asked: a containerd that starts takes ended tasks away, and with them their exit codes.
  */
 @scoped(Lifecycle.ContainerScoped)
 export class ProcessEnd {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(EventStream) private readonly events: EventStream,
+    @inject(ShimWait) private readonly shims: ShimWait,
   ) {}
 
   /** @throws the signal's reason when it aborts */
   async of(containerId: string, { execId = '', signal }: ProcessEndOptions = {}): Promise<ProcessExit> {
     const done = new AbortController();
     const waiting = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
-    const announced = this.announcement(containerId, execId, waiting);
+    const told = [this.announcement(containerId, execId, waiting)];
+    let outage: AbortController | undefined;
     try {
       for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
+        const reached = outage === undefined ? undefined : setTimeout(() => outage?.abort(), REACHED_MS);
         try {
-          return await Promise.race([announced, this.wait(containerId, execId, waiting)]);
+          return await Promise.race([...told, this.wait(containerId, execId, waiting)]);
         } catch (error) {
           signal?.throwIfAborted();
-          if (isTaskGone(error)) return await Promise.race([announced, unknownAfter(ANNOUNCEMENT_MS, waiting)]);
-          await pause(ms, undefined, { signal: waiting });
+          if (isTaskGone(error)) return await Promise.race([...told, unknownAfter(outage === undefined ? ANNOUNCEMENT_MS : LATE_ANNOUNCEMENT_MS, waiting)]);
+          if (outage?.signal.aborted !== false) {
+            outage = new AbortController();
+            told[1] = this.onShim(containerId, execId, AbortSignal.any([waiting, outage.signal]));
+          }
+          const ended = await Promise.race([...told, pause(ms, undefined, { signal: waiting })]);
+          if (ended !== undefined) return ended;
+        } finally {
+          clearTimeout(reached);
         }
       }
     } finally {
@@ -57,8 +72,19 @@ export class ProcessEnd {
   }
 
   private async wait(containerId: string, execId: string, signal: AbortSignal): Promise<ProcessExit> {
-    const exit = await this.containerd.tasks.wait(containerId, execId === '' ? undefined : execId, { signal });
-    return { exitStatus: exit.exitStatus, exitedAt: exit.exitedAt === 0n ? unixNanos() : exit.exitedAt, known: true };
+    return known(await this.containerd.tasks.wait(containerId, execId === '' ? undefined : execId, { signal }));
+  }
+
+  /** Never ends without an exit: where the shim cannot be asked, containerd and its events are what there is. */
+  private async onShim(containerId: string, execId: string, signal: AbortSignal): Promise<ProcessExit> {
+    for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
+      try {
+        return known(await this.shims.of(containerId, execId, signal));
+      } catch {
+        await pause(ms, undefined, { signal }).catch(() => undefined);
+      }
+    }
+    return new Promise(() => undefined);
   }
 
   private announcement(containerId: string, execId: string, signal: AbortSignal): Promise<ProcessExit> {
@@ -72,6 +98,10 @@ export class ProcessEnd {
       signal.addEventListener('abort', () => this.events.off('exit', onExit), { once: true });
     });
   }
+}
+
+function known({ exitStatus, exitedAt }: Exit): ProcessExit {
+  return { exitStatus, exitedAt: exitedAt === 0n ? unixNanos() : exitedAt, known: true };
 }
 
 async function unknownAfter(ms: number, signal: AbortSignal): Promise<ProcessExit> {

@@ -1,5 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeadlineExceeded, type Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
@@ -8,6 +6,7 @@ import type { CriquetConfig } from '../config/index.js';
 import { ContainerLocks } from '../container/container-locks.js';
 import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
 import { killProcess } from './kill-process.js';
+import { shimProcesses } from './shim-processes.js';
 
 /** How long a shim may be silent while its pod is to end. */
 const PATIENCE_MS = 10_000;
@@ -47,7 +46,7 @@ export class SilentShims {
     }
     if (!silent || signal?.aborted === true || !(await this.containerdAnswers(sandboxId))) return;
     const { namespace } = this.config.containerd;
-    for (const pid of await shimProcesses(this.roots.proc, namespace, sandboxId)) {
+    for (const pid of (await shimProcesses(this.roots.proc, namespace)).get(sandboxId) ?? []) {
       this.log.warn({ podSandboxId: sandboxId, pid }, 'the shim does not answer and is killed');
       killProcess(pid);
     }
@@ -78,16 +77,4 @@ export class SilentShims {
       return !isDeadlineExceeded(error);
     }
   }
-}
-
-/** A pod's containers share the shim that was started for its sandbox, and which says so on its command line. */
-async function shimProcesses(proc: string, namespace: string, sandboxId: string): Promise<number[]> {
-  const pids = (await readdir(proc)).filter((name) => /^\d+$/.test(name));
-  const found: number[] = [];
-  for (const pid of pids) {
-    const [command = '', ...args] = (await readFile(join(proc, pid, 'cmdline'), 'utf8').catch(() => '')).split('\0');
-    const option = (name: string) => args[args.indexOf(name) + 1];
-    if (basename(command).startsWith('containerd-shim') && option('-namespace') === namespace && option('-id') === sandboxId) found.push(Number(pid));
-  }
-  return found;
 }

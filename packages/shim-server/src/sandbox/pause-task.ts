@@ -1,7 +1,7 @@
 import type { Containerd, Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
-import { discardTask } from '../runtime/already-gone.js';
+import { discardTask } from '../runtime/reach-task.js';
 import { Token } from '../tokens.js';
 
 /** The process that holds a sandbox's namespaces: a containerd task under the sandbox's id. */
@@ -33,6 +33,6 @@ export class PauseTask {
 
   /** Kills it and removes the task; one that is gone already, with or without its shim, is fine. */
   async remove(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    await discardTask(this.containerd.tasks, sandboxId, signal === undefined ? {} : { signal });
+    await discardTask(this.containerd, sandboxId, signal === undefined ? {} : { signal });
   }
 }

@@ -1,3 +1,5 @@
+import { readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import { test } from 'tap';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
@@ -82,6 +84,31 @@ test('exits during and after containerd\'s absence are noticed', async (t) => {
   await eventually(async () => {
     if ((await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod })).status?.state !== 1) throw new Error('ready');
   });
+});
+
+test('a start whose undo cannot reach containerd, made again: nothing of the first stays open', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const containerId = await shim.createContainer(pod);
+  const { control } = shim.containerd;
+  for (const call of ['tasks.create', 'tasks.kill']) control.fail(call, { ...UNAVAILABLE, times: 1, afterwards: call === 'tasks.create' });
+  await t.rejects(shim.cri.runtime.startContainer({ containerId }), UNAVAILABLE);
+  await shim.cri.runtime.startContainer({ containerId });
+  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
+  t.same(await shim.leftovers(), []);
+  const open = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  t.same(open.filter((path) => path.includes(containerId) || path.startsWith(join(shim.dir, 'logs'))), []);
+});
+
+test('a start that comes while containerd is still at work on an earlier one of the container waits for that', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pod = await shim.runPod();
+  const containerId = await shim.createContainer(pod);
+  shim.containerd.control.fail('tasks.create', { code: status.UNKNOWN, details: `mkdir /run/containerd/io.containerd.runtime.v2.task/k8s.io/${containerId}: file exists`, times: 3 });
+  await shim.cri.runtime.startContainer({ containerId });
+  t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 1 });
 });
 
 test('images that came and went during containerd\'s absence are known afterwards', async (t) => {

@@ -89,22 +89,6 @@ for (const [name, times] of seen) {
   }
 }
 
-test('records that somebody else removes from containerd: the pod can still be stopped and removed', async (t) => {
-  const shim = await start();
-  t.teardown(() => shim.close());
-  const pod = await shim.runPod();
-  const containerId = await shim.startContainer(pod);
-  const other = shim.otherClient();
-  await other.containers.delete(containerId);
-  await other.containers.delete(pod);
-  await shim.cri.runtime.stopContainer({ containerId, timeout: 5n });
-  t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 2, exitCode: 143 });
-  await shim.cri.runtime.removeContainer({ containerId });
-  await shim.cri.runtime.stopPodSandbox({ podSandboxId: pod });
-  await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
-  t.same(await shim.leftovers(), []);
-});
-
 /** What is owed is done in the background, within seconds. */
 async function settled(shim: Shim, left: string[]): Promise<string[]> {
   if (left.length === 0) return left;

@@ -1,11 +1,11 @@
 import { realpath } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { isTaskGone } from '@criquet/runtime-containerd';
 import { killProcess } from '../../runtime/kill-process.js';
+import { processTable, readProcess } from '../../runtime/process-table.js';
+import { shimOf } from '../../runtime/shim-processes.js';
 import { isObjectId } from '../../state/object-id.js';
 import type { AuditedNode } from '../audited-node.js';
 import type { Holding, HoldingSource } from '../holding.js';
-import { processTable, readProcess, type ListedProcess } from '../process-table.js';
 
 /** How long a task may be silent; whether it is there then is not known. */
 const TASK_MS = 5_000;
@@ -54,19 +54,6 @@ export function shimHoldings({ config, containerd: { tasks }, roots }: AuditedNo
     // The number may be another's by now.
     if (process !== undefined && shimOf(process)?.id === id) killProcess(pid);
   }
-}
-
-interface Shim {
-  readonly namespace: string;
-  readonly address: string;
-  readonly id: string;
-}
-
-/** containerd starts a shim with `-namespace`, `-address` and `-id`; pods' containers share that of their sandbox. */
-function shimOf({ command: [program = '', ...args] }: ListedProcess): Shim | undefined {
-  if (!basename(program).startsWith('containerd-shim')) return undefined;
-  const option = (name: string): string => args[args.indexOf(name) + 1] ?? '';
-  return { namespace: option('-namespace'), address: option('-address'), id: option('-id') };
 }
 
 function resolved(path: string): Promise<string> {

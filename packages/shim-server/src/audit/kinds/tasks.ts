@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TaskProcess } from '@criquet/runtime-containerd';
-import { discardLostTask } from '../lost-task.js';
+import { discardTask } from '../../runtime/reach-task.js';
 import { isObjectId } from '../../state/object-id.js';
 import type { AuditedNode } from '../audited-node.js';
 import type { Holding, HoldingSource } from '../holding.js';
@@ -25,7 +25,7 @@ export function taskHoldings({ containerd, layout, roots }: AuditedNode): Holdin
         found.map(async (task): Promise<Holding> => {
           const { containerId: id } = task;
           const certain = hasOwnFifos(task) || (await runsPause(task, pausePrograms));
-          return { kind: 'task', name: id, owner: { object: id }, certain, remove: (ending) => discardLostTask(containerd, id, ending) };
+          return { kind: 'task', name: id, owner: { object: id }, certain, remove: (ending) => discardTask(containerd, id, { signal: ending }) };
         }),
       );
     },
