@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { ContainerLog } from '../../src/logging/container-log.js';
@@ -61,6 +61,14 @@ void t.test('half a record is cut off, and the next one does not follow it on it
   appendFileSync(path, '2026-01-31T23:59:59.123456789Z stdout F tw');
   await resumed(path, NONE, ['stdout', 'three\n']);
   t.same(shape(path), ['stdout F one', 'stdout F three']);
+});
+
+void t.test('rotated right before the kill: the start of the line stands in the file that was rotated last', async (t) => {
+  const path = await written(t, ['stdout', 'AAAAAAAAAA'], ['stderr', 'whole\n']);
+  writeFileSync(`${path}.20260131-235958`, '2026-01-31T23:59:58.123456789Z stderr P EEEEEEEE\n');
+  renameSync(path, `${path}.20260131-235959`);
+  await resumed(path, NONE, ['stdout', 'CC\n'], ['stderr', 'next\n']);
+  t.same(shape(path), ['stdout F ', 'stdout F CC', 'stderr F next']);
 });
 
 void t.test('half a record and nothing else', async (t) => {
