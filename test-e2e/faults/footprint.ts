@@ -20,13 +20,18 @@ const EVERY_MS = 500;
  * and goes, and memory that is garbage is given back when it is collected.
  */
 export async function footprint(node: TestNode): Promise<Footprint> {
-  let least = await look(node);
-  for (let sample = 1; sample < SAMPLES; sample++) {
+  const looks = [await look(node)];
+  while (looks.length < SAMPLES) {
     await pause(EVERY_MS);
-    const now = await look(node);
-    least = Object.fromEntries(Object.entries(least).map(([kind, count]) => [kind, Math.min(count, now[kind] ?? 0)]));
+    looks.push(await look(node));
   }
-  return least;
+  return least(looks);
+}
+
+/** The least of each kind. */
+export function least(footprints: readonly Footprint[]): Footprint {
+  const kinds = Object.keys(footprints[0] ?? {});
+  return Object.fromEntries(kinds.map((kind) => [kind, Math.min(...footprints.map((one) => one[kind] ?? 0))]));
 }
 
 /** Kinds of which there is more than before by more than this part, in words. */
