@@ -38,8 +38,10 @@ export class Criquet {
   readonly rootDir: string;
   readonly cniCacheDir: string;
   private daemon: Daemon | undefined;
+  private program: string;
 
   private constructor(private readonly options: CriquetOptions) {
+    this.program = options.program;
     this.endpoint = `unix://${join(options.directory, 'criquet.sock')}`;
     this.stateDir = join(options.directory, 'criquet-state');
     this.rootDir = join(options.directory, 'criquet-root');
@@ -70,6 +72,11 @@ export class Criquet {
     });
   }
 
+  /** From the next start on it is another program, as after an upgrade. */
+  use(program: string): void {
+    this.program = program;
+  }
+
   /** Starts a second daemon on the same places beside the first, which must refuse to serve; rejects with how it ended. */
   async startAnother(): Promise<never> {
     const other = await this.launch('second-criquet', async () => {
@@ -82,7 +89,7 @@ export class Criquet {
   private launch(name: string, ready: () => Promise<void>): Promise<Daemon> {
     return Daemon.start({
       name,
-      program: this.options.program,
+      program: this.program,
       args: [...(this.options.programArguments ?? []), 'serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
       ...(this.options.env === undefined ? {} : { env: this.options.env }),

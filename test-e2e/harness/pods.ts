@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ContainerState, type ContainerConfig, type ContainerStatus, type DeepPartial, type PodSandboxConfig } from '@criquet/cri-api';
 import { patience } from './environment.js';
 import { eventually } from './eventually.js';
+import { parseLogRecords, type LogRecord } from './log-records.js';
 import type { TestNode } from './node.js';
 
 /** The suites' ordinary image: busybox. */
@@ -93,14 +94,6 @@ export class TestPod {
   }
 }
 
-/** One record of a container's log in the CRI format. */
-export interface LogRecord {
-  readonly timestamp: string;
-  readonly stream: string;
-  readonly tag: string;
-  readonly text: string;
-}
-
 export class TestContainer {
   constructor(
     readonly pod: TestPod,
@@ -144,13 +137,7 @@ export class TestContainer {
 
   /** The log's records. Throws on a line that is not in the CRI format. */
   async log(): Promise<LogRecord[]> {
-    const lines = (await readFile(this.logFile, 'utf8')).split('\n').filter((line) => line !== '');
-    return lines.map((line) => {
-      const [, timestamp = '', stream = '', tag = '', content = ''] =
-        /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([PF]) (.*)$/s.exec(line) ?? [];
-      if (timestamp === '') throw new Error(`${this.logFile}: not a CRI log line: ${JSON.stringify(line)}`);
-      return { timestamp, stream, tag, text: content };
-    });
+    return parseLogRecords(await readFile(this.logFile, 'utf8'), this.logFile);
   }
 
   private get runtime(): TestNode['cri']['runtime'] {

@@ -1,7 +1,8 @@
 import { eventually } from '../harness/eventually.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { openDescriptors, residentBytes } from '../bench/resident-memory.js';
-import { CALL, TestPod, type LogRecord } from '../harness/pods.js';
+import { joinedLines } from '../harness/log-records.js';
+import { CALL, TestPod } from '../harness/pods.js';
 
 await onEachEngine(
   'many and large outputs',
@@ -74,7 +75,7 @@ await onEachEngine(
       const container = await pod.script(script);
       const log = await container.log();
       t.notOk(log.some(({ stream, text }) => /^[oe]+$/.test(text) && !text.startsWith(stream === 'stdout' ? 'o' : 'e')), 'nothing is mixed');
-      const [out, err] = [joined(log, 'stdout'), joined(log, 'stderr')];
+      const [out, err] = [joinedLines(log, 'stdout'), joinedLines(log, 'stderr')];
       const lengths = Array.from({ length: 60 }, (_, index) => (index + 1) * 3000);
       t.strictSame(out.slice(0, 60).map((line) => line.length), lengths);
       t.strictSame(err.map((line) => line.length), lengths);
@@ -89,18 +90,3 @@ await onEachEngine(
   },
   { only: 'criquet', engines: 'newest', logLevel: 'info' },
 );
-
-/** The lines of one stream: parts joined. */
-function joined(log: readonly LogRecord[], stream: string): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const record of log.filter((entry) => entry.stream === stream)) {
-    line += record.text;
-    if (record.tag === 'F') {
-      lines.push(line);
-      line = '';
-    }
-  }
-  if (line !== '') lines.push(line);
-  return lines;
-}

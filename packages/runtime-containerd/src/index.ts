@@ -90,7 +90,7 @@ export { ImageIncomplete, ImageInvalid, PlatformMissing } from './image/image-er
 
 // Standard streams of a process
 export { TaskIo, type TaskIoLayout } from './task-io/task-io.js';
-export { OutputReader, type OutputOptions, type OutputSink } from './task-io/output-reader.js';
+export { OutputReader, PIPE_BYTES, type OutputOptions, type OutputSink } from './task-io/output-reader.js';
 export { StdinWriter } from './task-io/stdin-writer.js';
 export { mkfifo, MkfifoError } from './task-io/fifo.js';
 

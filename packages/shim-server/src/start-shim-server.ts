@@ -125,13 +125,13 @@ function socketPath(address: string): string {
 async function whenAnswering(containerd: Containerd, config: CriquetConfig): Promise<ContainerdReport> {
   const { address, connectTimeout, snapshotter } = config.containerd;
   const furtherSnapshotters = Object.values(config.runtime.handlers).flatMap((handler) => (handler.snapshotter === '' ? [] : [handler.snapshotter]));
-  const end = Date.now() + connectTimeout;
+  const end = performance.now() + connectTimeout;
   for (;;) {
     try {
       return await checkContainerd(containerd, { snapshotter, furtherSnapshotters }, { timeoutMs: 5_000 });
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      if (Date.now() > end) {
+      if (performance.now() > end) {
         const { message } = toStatus(error);
         throw new Error(`containerd.address ${address}: nobody answered within ${connectTimeout / 1000} s: ${message}`, { cause: error });
       }

@@ -17,7 +17,7 @@ const FRESH_MS = 2_000;
 export async function fingerprint(dir: string): Promise<DirectoryFingerprint> {
   const lines = await describeDirectory(dir, isConfigFile, true);
   const newest = lines.reduce((latest, line) => Math.max(latest, line.changedMs), 0);
-  return { text: lines.map((line) => line.text).join('\n'), fresh: Date.now() - newest < FRESH_MS };
+  return { text: lines.map((line) => line.text).join('\n'), fresh: Math.abs(Date.now() - newest) < FRESH_MS };
 }
 
 interface Line {

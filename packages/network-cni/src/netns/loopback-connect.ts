@@ -38,9 +38,9 @@ async function connectFamily(
   const fd = socketInside(system, home, path, family, name);
   try {
     system.connectLoopback(fd, family, port);
-    const end = Date.now() + timeoutMs;
+    const end = performance.now() + timeoutMs;
     for (let ms = FIRST_PAUSE_MS; !system.isConnected(fd); ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
-      if (Date.now() > end) throw new StepError(name, 'ETIMEDOUT', `no answer within ${timeoutMs} ms`);
+      if (performance.now() > end) throw new StepError(name, 'ETIMEDOUT', `no answer within ${timeoutMs} ms`);
       await pause(ms);
     }
     return { readFd: fd, writeFd: system.duplicate(fd) };

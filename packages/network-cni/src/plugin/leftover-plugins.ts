@@ -23,13 +23,13 @@ export async function endLeftoverPlugins(containerIds: ReadonlySet<string>, opti
   const killed = new Set<number>();
   if (containerIds.size === 0) return [];
   // What a plugin starts while it is being killed is found by the next look.
-  for (const late = Date.now() + timeoutMs; ; await pause(LOOK_MS)) {
+  for (const late = performance.now() + timeoutMs; ; await pause(LOOK_MS)) {
     const left = await pluginsOf(containerIds, proc);
     for (const pid of left) {
       kill(pid);
       killed.add(pid);
     }
-    if (left.length === 0 || Date.now() > late) return [...killed];
+    if (left.length === 0 || performance.now() > late) return [...killed];
   }
 }
 

@@ -20,7 +20,9 @@ export class BackOff {
   remaining(key: string, failedAt: number): number {
     const entry = this.entries.get(key);
     if (entry === undefined || this.expired(entry, failedAt)) return 0;
-    return Math.max(0, failedAt + entry.delayMs - this.now());
+    const passed = this.now() - failedAt;
+    // A failure that lies in the future: the clock was set back, and how long it has waited is not known.
+    return passed < 0 ? 0 : Math.max(0, entry.delayMs - passed);
   }
 
   /** Notes that `key` is tried again after its failure at `failedAt`. */

@@ -22,10 +22,10 @@ export async function killContainer(
   const hook = parseHook(record.annotations[ANNOTATION.preStopHandler]);
   let left = grace;
   if (hook !== undefined && grace > 0 && record.state === 'running') {
-    const begin = Date.now();
+    const begin = performance.now();
     // A hook that fails does not keep the container alive.
     await runHook(hook, record, calls, grace * 1000).catch(() => calls.signal?.throwIfAborted());
-    left = Math.max(MIN_GRACE_SECONDS, grace - Math.round((Date.now() - begin) / 1000));
+    left = Math.max(MIN_GRACE_SECONDS, grace - Math.round((performance.now() - begin) / 1000));
   }
   const request = { containerId: record.id, timeout: BigInt(left) };
   await calls.runtime('stopContainer', record.name, request, left * 1000 + CALL_TIMEOUT_MS);

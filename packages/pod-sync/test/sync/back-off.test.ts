@@ -41,3 +41,15 @@ await t.test('failures that the caller reports', async (t) => {
   backOff.reset('i');
   t.equal(backOff.lastFailure('i'), undefined);
 });
+
+await t.test('a clock that is set back: nothing waits until it has caught up', (t) => {
+  let now = 10_000_000;
+  const backOff = new BackOff(() => now);
+  const failedAt = now;
+  backOff.next('c', failedAt);
+  now -= 3 * 3_600_000;
+  t.equal(backOff.remaining('c', failedAt), 0);
+  backOff.next('c', failedAt);
+  t.equal(backOff.remaining('c', now), 20_000, 'and what fails again waits longer');
+  t.end();
+});

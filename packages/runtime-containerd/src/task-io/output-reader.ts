@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 /** Where a stream's bytes go. */
 export interface OutputSink {
   /**
-   * At most 64 KiB, valid until the call returns or, when it returns a promise, until that resolves; the next chunk comes after.
+   * At most `readBytes`, valid until the call returns or, when it returns a promise, until that resolves; the next chunk comes after.
    * A failure ends the reading.
    */
   data(chunk: Buffer): void | Promise<void>;
@@ -20,10 +20,12 @@ export interface OutputOptions {
    * for a task that was created before, when the FIFO is opened again after a restart.
    */
   readonly expectWriter?: boolean;
+  /** The most that one read brings. Default 65536, which is what a pipe holds. */
+  readonly readBytes?: number;
 }
 
-/** What a pipe holds, and so the most that one read can bring. */
-const READ_BYTES = 64 * 1024;
+/** What a pipe holds. */
+export const PIPE_BYTES = 64 * 1024;
 
 const openFile = promisify(open);
 const closeFile = promisify(close);
@@ -37,12 +39,14 @@ export class OutputReader {
   /** Resolves after `sink.end` was called; a failure of the reading goes there. Rejects only with what `sink.end` throws. */
   readonly ended: Promise<void>;
   private readonly closing = new AbortController();
+  private readonly readBytes: number;
 
   constructor(
     private readonly path: string,
     private readonly sink: OutputSink,
     options: OutputOptions = {},
   ) {
+    this.readBytes = options.readBytes ?? PIPE_BYTES;
     this.ended = this.run(options.expectWriter ?? true);
   }
 
@@ -55,7 +59,7 @@ export class OutputReader {
     let failure: Error | undefined;
     try {
       const fd = await openFile(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
-      const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+      const buffer = Buffer.allocUnsafeSlow(this.readBytes);
       if (this.closing.signal.aborted || (!expectWriter && !(await this.writerIsThere(fd, buffer)))) await closeFile(fd);
       else await this.pump(fd, buffer);
     } catch (error) {

@@ -117,7 +117,7 @@ export class CdiDirectories {
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = found;
     const print = [dev, ino, size, mtimeNs, ctimeNs].join(' ');
     const known = this.cached.get(path);
-    if (known?.print === print && Date.now() - Number(ctimeMs) > FRESH_MS) return [known];
+    if (known?.print === print && Math.abs(Date.now() - Number(ctimeMs)) > FRESH_MS) return [known];
     if (!found.isFile()) return [this.remember({ path, print, problem: 'is not a regular file' })];
     if (size > MAX_FILE_BYTES) return [this.remember({ path, print, problem: `is larger than ${MAX_FILE_BYTES} bytes` })];
     try {

@@ -57,11 +57,11 @@ export class CaptureWork {
 
   /** Ends a capture. `unfinished` files are removed as well. What cannot be done now is owed, and stands in the record. */
   async end(containerId: string, unfinished: readonly string[]): Promise<void> {
-    for (const late = Date.now() + TRY_MS; ; await pause(TRY_AGAIN_MS)) {
+    for (const late = performance.now() + TRY_MS; ; await pause(TRY_AGAIN_MS)) {
       try {
         return await this.endNow(containerId, unfinished);
       } catch {
-        if (Date.now() < late) continue;
+        if (performance.now() < late) continue;
         this.owe(containerId);
         return;
       }

@@ -50,7 +50,7 @@ export class CheckpointContainer {
       containers: [container],
       files: [partial],
       steps,
-      deadline: Math.min(context.deadline, Date.now() + limitMs),
+      deadline: Math.min(context.deadline, performance.now() + limitMs),
       signal,
       write: async (directories) => {
         await packArchive(directories.get(container.id) ?? '', partial, signal);

@@ -200,7 +200,7 @@ async function syncDirectory(directory: string): Promise<void> {
 
 /** The time that is left, for containerd and through it for the shim, which ends its runtime then. */
 function callLimit({ deadline, signal }: CaptureRequest): CallOptions {
-  return { signal, ...(Number.isFinite(deadline) ? { timeoutMs: Math.max(1, deadline - Date.now()) } : {}) };
+  return { signal, ...(Number.isFinite(deadline) ? { timeoutMs: Math.max(1, deadline - performance.now()) } : {}) };
 }
 
 async function withCriuErrors(error: unknown, logFile: string): Promise<unknown> {

@@ -1,9 +1,11 @@
-import { TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PIPE_BYTES, TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
-import { ContainerLog, prepareLogDirectory } from '../logging/index.js';
+import { ContainerLog, prepareLogDirectory, STREAM_NAMES, type ContainerLogOptions, type StreamName } from '../logging/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -19,12 +21,13 @@ interface LiveIo {
   readonly logPath: string;
   readonly outputs: readonly OutputReader[];
   /** To attached clients, by stream. */
-  readonly broadcasts: ReadonlyMap<OutputName, OutputBroadcast>;
+  readonly broadcasts: ReadonlyMap<StreamName, OutputBroadcast>;
   /** Absent where the container has no standard input. */
   readonly stdin: ContainerStdin | undefined;
 }
 
-type OutputName = 'stdout' | 'stderr';
+/** The least that one read may bring, however long the lines of a log may be. */
+const LEAST_READ_BYTES = 16 * 1024;
 
 /** What a client attaches to. */
 export type AttachableIo = Pick<LiveIo, 'broadcasts' | 'stdin'>;
@@ -49,14 +52,16 @@ export class ContainerIo {
     await this.disconnect(container.id);
     await TaskIo.attach(dir, { stdin, terminal: tty }).remove();
     const io = await TaskIo.create(dir, { stdin, terminal: tty });
-    await this.connect(container, io, true);
+    this.connect(container, io, await ContainerLog.open(logPathOf(container), this.logOptions), true);
     return { ...io.paths, terminal: tty };
   }
 
   /** Goes on reading after a restart of the daemon; what was written meanwhile waits in the FIFOs. */
   async attach(container: ContainerRecord): Promise<void> {
     const { stdin, tty } = container.config;
-    await this.connect(container, TaskIo.attach(this.layout.containerIo(container.id), { stdin, terminal: tty }), false);
+    const io = TaskIo.attach(this.layout.containerIo(container.id), { stdin, terminal: tty });
+    const log = await ContainerLog.resume(logPathOf(container), await this.takeUnfinished(container.id), this.logOptions);
+    this.connect(container, io, log, false);
   }
 
   /** Resolves when everything the process wrote stands in the log, or after `ms`. */
@@ -84,7 +89,13 @@ export class ContainerIo {
 
   /** Stops reading of all containers, with what was read written out; they go on and the FIFOs wait. */
   async suspend(): Promise<void> {
-    await Promise.all([...this.live.keys()].map((id) => this.disconnect(id)));
+    await Promise.all(
+      [...this.live].map(async ([id, { log }]) => {
+        await this.disconnect(id);
+        // Where it cannot be told, a line becomes two.
+        if (log.unfinished.length > 0) await writeFile(this.unfinishedFile(id), log.unfinished.join('\n'), { mode: 0o600 }).catch(() => undefined);
+      }),
+    );
   }
 
   /** @throws FAILED_PRECONDITION when nothing of the container is open */
@@ -101,11 +112,30 @@ export class ContainerIo {
     await live.log.reopen();
   }
 
-  private async connect(container: ContainerRecord, io: TaskIo, expectWriter: boolean): Promise<void> {
-    const log = await ContainerLog.open(container.logPath === '' ? undefined : container.logPath, {
-      maxLineBytes: this.config.container.maxLogLineSize,
-    });
-    const names: readonly OutputName[] = container.config.tty ? ['stdout'] : ['stdout', 'stderr'];
+  /** The streams that the last daemon left within a line, in order. Told once: a daemon that is killed later leaves them otherwise. */
+  private async takeUnfinished(containerId: string): Promise<ReadonlySet<StreamName>> {
+    const file = this.unfinishedFile(containerId);
+    const names = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+    await rm(file, { force: true });
+    return new Set(STREAM_NAMES.filter((name) => names.includes(name)));
+  }
+
+  /** Beside the FIFOs, and goes with them. */
+  private unfinishedFile(containerId: string): string {
+    return join(this.layout.containerIo(containerId), 'unfinished-lines');
+  }
+
+  private get logOptions(): ContainerLogOptions {
+    return { maxLineBytes: this.config.container.maxLogLineSize };
+  }
+
+  /** What a kill can lose of a stream is what was read of it and is not in its log: one read, and of a line that has no end yet one record. */
+  private get readBytes(): number {
+    return Math.max(LEAST_READ_BYTES, PIPE_BYTES - this.config.container.maxLogLineSize);
+  }
+
+  private connect(container: ContainerRecord, io: TaskIo, log: ContainerLog, expectWriter: boolean): void {
+    const names: readonly StreamName[] = container.config.tty ? ['stdout'] : STREAM_NAMES;
     const outputs: OutputReader[] = [];
     const broadcasts = new Map(names.map((name) => [name, new OutputBroadcast()]));
     const stdin = container.config.stdin ? new ContainerStdin(io) : undefined;
@@ -122,7 +152,7 @@ export class ContainerIo {
         broadcast.end();
         void stream.end();
       };
-      outputs.push(io.openOutput(name, { data, end }, { expectWriter }));
+      outputs.push(io.openOutput(name, { data, end }, { expectWriter, readBytes: this.readBytes }));
     }
   }
 
@@ -137,4 +167,9 @@ export class ContainerIo {
     const { droppedRecords } = live.log.stats;
     if (droppedRecords > 0) this.log.warn({ containerId, droppedRecords }, 'log records were dropped');
   }
+}
+
+/** undefined where it keeps no log. */
+function logPathOf({ logPath }: ContainerRecord): string | undefined {
+  return logPath === '' ? undefined : logPath;
 }

@@ -20,7 +20,7 @@ type Ask = (container: ContainerRecord) => Promise<void>;
 
 /** A stop under way; every caller that comes meanwhile shares it. */
 interface Stop {
-  /** When SIGKILL is due, Unix milliseconds: the earliest that any caller asked for. */
+  /** When SIGKILL is due, by `performance.now()`, which no clock that is set moves: the earliest that any caller asked for. */
   killAt: number;
   /** Wakes the stop when `killAt` moved. */
   hurry: AbortController;
@@ -63,7 +63,7 @@ export class ContainerStopper {
     await this.locks.run(containerId, signal, () => Promise.resolve());
     const container = this.containers.get(containerId);
     if (container?.phase !== 'running') return;
-    const killAt = Date.now() + graceMs;
+    const killAt = performance.now() + graceMs;
     let stop = this.stops.get(containerId);
     if (stop === undefined) stop = this.begin(container, killAt, ask, steps);
     else if (killAt < stop.killAt) {
@@ -88,7 +88,7 @@ export class ContainerStopper {
     const exited = this.watch.exited(container.id);
     // When a signal is refused nobody waits for the exit any more.
     exited.catch(() => undefined);
-    if (stop.killAt > Date.now()) {
+    if (stop.killAt > performance.now()) {
       const asked = ask(container);
       // A refused signal fails the stop; one that was taken, or that a hung shim has not answered, does not hold up the kill.
       const refused = asked.then(() => exited);
@@ -108,7 +108,7 @@ export class ContainerStopper {
 
   /** Resolves at the kill time, however often it is moved forward. */
   private async killTime(stop: Stop): Promise<void> {
-    for (let ms = stop.killAt - Date.now(); ms > 0; ms = stop.killAt - Date.now()) {
+    for (let ms = stop.killAt - performance.now(); ms > 0; ms = stop.killAt - performance.now()) {
       stop.hurry = new AbortController();
       // setTimeout takes 31 bits of milliseconds; a longer grace is waited for in parts.
       await pause(Math.min(ms, 2 ** 31 - 1), undefined, { signal: stop.hurry.signal, ref: false }).catch(() => undefined);

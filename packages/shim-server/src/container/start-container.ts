@@ -14,7 +14,7 @@ import { withContext } from '../runtime/mount-context.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { onNode, podUserNamespace, ROOT_USER } from '../spec/index.js';
-import { unixNanos } from '../state/clock.js';
+import { unixNanosSince } from '../state/clock.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
@@ -83,7 +83,7 @@ export class StartContainer {
     const rollback = Rollback.of('StartContainer', this.failpoints, log);
     try {
       const pid = await this.startTask(container, sandbox, steps, rollback);
-      this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanos() }));
+      this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanosSince(record.createdAt) }));
       this.watch.begin(id);
       await this.restoration.forget(container);
     } catch (failure) {
@@ -144,8 +144,8 @@ export class StartContainer {
     // A restore that is late has been ended.
     const late = restored === true && code === status.DEADLINE_EXCEEDED;
     if (TRANSPORT_FAILURES.has(code) && !late) return;
-    const exit: ContainerExit = { code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanos() };
-    await steps.do('record the start error', () => this.containers.update(id, (record) => ({ ...record, phase: 'exited', exit })));
+    const exit = ({ createdAt }: ContainerRecord): ContainerExit => ({ code: START_ERROR_CODE, reason: 'StartError', message, finishedAt: unixNanosSince(createdAt) });
+    await steps.do('record the start error', () => this.containers.update(id, (record) => ({ ...record, phase: 'exited', exit: exit(record) })));
   }
 }
 

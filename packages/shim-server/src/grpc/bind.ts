@@ -165,7 +165,8 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
   const began = performance.now();
   const name = method.path.slice(method.path.lastIndexOf('/') + 1);
   const callLog = log.child({ call: name, ...ids(call.request) });
-  const context: CallContext = { signal: callSignal(call), deadline: deadlineOf(call), log: callLog };
+  const deadline = deadlineOf(call);
+  const context: CallContext = { signal: callSignal(call, deadline), deadline, log: callLog };
   const milliseconds = () => Math.round((performance.now() - began) * 10) / 10;
   return {
     context,
@@ -182,22 +183,21 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
 }
 
 /** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects. */
-function callSignal(call: AnyCall): AbortSignal {
+function callSignal(call: AnyCall, deadline: number): AbortSignal {
   const controller = lifetime();
-  const remaining = deadlineOf(call) - Date.now();
   call.on('cancelled', () => {
-    const late = Number.isFinite(remaining) && Date.now() >= began + remaining - 1;
+    const late = performance.now() >= deadline - 1;
     controller.abort(
       late ? new DOMException('deadline exceeded', 'TimeoutError') : new DOMException('cancelled by the caller', 'AbortError'),
     );
   });
-  const began = Date.now();
   return controller.signal;
 }
 
+/** gRPC tells the time that is left, of which grpc-js makes a time of day. */
 function deadlineOf(call: AnyCall): number {
   const deadline = call.getDeadline();
-  return deadline instanceof Date ? deadline.getTime() : deadline;
+  return performance.now() + (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now();
 }
 
 function ids(request: unknown): Record<string, string> {

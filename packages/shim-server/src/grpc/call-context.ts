@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 export interface CallContext {
   /** Aborted when the caller cancels, goes away, or its deadline passes. */
   readonly signal: AbortSignal;
-  /** The caller's deadline in Unix milliseconds; Infinity when it set none. */
+  /** The caller's deadline by `performance.now()`, in milliseconds; Infinity when it set none. */
   readonly deadline: number;
   /** A child logger that carries the call's name and ids. */
   readonly log: Logger;

@@ -22,9 +22,9 @@ export class ImageFsInfo {
   ) {}
 
   readonly handle: UnaryCall<ImageFsInfoRequest, ImageFsInfoResponse> = async () => {
-    if (this.latest === undefined || Date.now() - this.latest.at > MAX_AGE_MS) {
+    if (this.latest === undefined || performance.now() - this.latest.at > MAX_AGE_MS) {
       const usages = Promise.all([...this.report.snapshotters.values()].map((snapshotter) => this.measure(snapshotter)));
-      this.latest = { at: Date.now(), usages };
+      this.latest = { at: performance.now(), usages };
       usages.catch(() => (this.latest = undefined));
     }
     const usages = await this.latest.usages;

@@ -1,7 +1,8 @@
 import { BatchBuffers } from './batch-buffers.js';
+import { mendLogEnd } from './log-end.js';
 import { LogFile, type LogFileStats } from './log-file.js';
 import { RecordClock } from './record-clock.js';
-import { RECORD_OVERHEAD_BYTES, RecordEncoder, type StreamName } from './record-encoder.js';
+import { RECORD_OVERHEAD_BYTES, RecordEncoder, STREAM_NAMES, type StreamName } from './record-encoder.js';
 
 /** containerd's default of `max_container_log_line_size`, bytes. */
 export const DEFAULT_MAX_LINE_BYTES = 16 * 1024;
@@ -44,6 +45,7 @@ export class ContainerLog {
   private constructor(
     private readonly file: LogFile | undefined,
     options: ContainerLogOptions,
+    cut: ReadonlySet<StreamName> = new Set(),
   ) {
     const maxLineBytes = options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES;
     const clock = options.clock ?? new RecordClock();
@@ -51,7 +53,7 @@ export class ContainerLog {
     const buffers = buffersBySize.get(bytes) ?? new BatchBuffers(bytes);
     buffersBySize.set(bytes, buffers);
     const make = (name: StreamName): EncodedStream =>
-      new EncodedStream(new RecordEncoder(name, maxLineBytes, clock), clock, buffers, file);
+      new EncodedStream(new RecordEncoder(name, maxLineBytes, clock, cut.has(name)), clock, buffers, file);
     this.streams = { stdout: make('stdout'), stderr: make('stderr') };
   }
 
@@ -62,15 +64,35 @@ export class ContainerLog {
    * @throws RangeError for `maxLineBytes` below 1; FAILED_PRECONDITION when the file cannot be opened.
    */
   static async open(path: string | undefined, options: ContainerLogOptions = {}): Promise<ContainerLog> {
-    const { maxLineBytes = DEFAULT_MAX_LINE_BYTES } = options;
-    if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < 1)
-      throw new RangeError(`maxLineBytes: ${maxLineBytes} is below 1`);
+    checkMaxLineBytes(options);
     return new ContainerLog(path === undefined ? undefined : await LogFile.open(path, options.onDrop), options);
+  }
+
+  /**
+   * {@link open} for a log that an earlier daemon wrote.
+   *
+   * What one that was killed left is made whole: half a record at the end is cut off. Of a line that was too long for one record the rest may
+   * be lost, with what came after it; so an empty record tagged F ends it, and what comes next is not joined to the start of another line.
+   *
+   * @param goesOn the streams that were left in order within a line ({@link unfinished}): what comes next is the rest of it.
+   */
+  static async resume(path: string | undefined, goesOn: ReadonlySet<StreamName>, options: ContainerLogOptions = {}): Promise<ContainerLog> {
+    checkMaxLineBytes(options);
+    if (path === undefined) return new ContainerLog(undefined, options);
+    const cut = await mendLogEnd(path, options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES);
+    const log = new ContainerLog(await LogFile.open(path, options.onDrop), options, cut);
+    for (const name of cut) if (!goesOn.has(name)) await log.streams[name].endLine();
+    return log;
   }
 
   /** Bytes in the file and records dropped, since it was opened by this daemon. */
   get stats(): Readonly<LogFileStats> {
     return this.file?.stats ?? { bytes: 0, droppedRecords: 0 };
+  }
+
+  /** The streams of which the last record is tagged P, once the log is flushed. */
+  get unfinished(): StreamName[] {
+    return STREAM_NAMES.filter((name) => this.streams[name].inLine);
   }
 
   /** The same object at every call. */
@@ -118,9 +140,17 @@ class EncodedStream implements LogStream {
   }
 
   end(): Promise<void> {
-    const { file } = this;
-    if (file === undefined) return Promise.resolve();
-    this.queue = this.queue.then(() => this.flushTo(file));
+    this.queue = this.queue.then(() => (this.encoder.hasPartialLine ? this.append((out) => this.encoder.flush(out)) : undefined));
+    return this.queue;
+  }
+
+  get inLine(): boolean {
+    return this.encoder.inLine;
+  }
+
+  /** Ends the line that goes on, without the rest of it. */
+  endLine(): Promise<void> {
+    this.queue = this.queue.then(() => this.append((out) => this.encoder.endLine(out)));
     return this.queue;
   }
 
@@ -136,11 +166,16 @@ class EncodedStream implements LogStream {
     this.buffers.giveBack(out);
   }
 
-  private async flushTo(file: LogFile): Promise<void> {
-    if (!this.encoder.hasPartialLine) return;
+  /** Appends one record. */
+  private async append(encode: (out: Buffer) => number): Promise<void> {
+    if (this.file === undefined) return;
     const out = this.buffers.take();
     this.clock.read();
-    await file.append(out.subarray(0, this.encoder.flush(out)));
+    await this.file.append(out.subarray(0, encode(out)));
     this.buffers.giveBack(out);
   }
+}
+
+function checkMaxLineBytes({ maxLineBytes = DEFAULT_MAX_LINE_BYTES }: ContainerLogOptions): void {
+  if (!Number.isSafeInteger(maxLineBytes) || maxLineBytes < 1) throw new RangeError(`maxLineBytes: ${maxLineBytes} is below 1`);
 }

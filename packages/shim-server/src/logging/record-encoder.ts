@@ -1,7 +1,8 @@
 import type { RecordClock } from './record-clock.js';
 
 /** The streams of CRI's log format. */
-export type StreamName = 'stdout' | 'stderr';
+export const STREAM_NAMES = ['stdout', 'stderr'] as const;
+export type StreamName = (typeof STREAM_NAMES)[number];
 
 const NEWLINE = 10;
 const PARTIAL = 80;
@@ -19,6 +20,8 @@ export const RECORD_OVERHEAD_BYTES = 30 + 1 + 6 + 1 + 1 + 1 + 1;
  * A line becomes one record tagged F. A line longer than `maxLineBytes` becomes records of that many bytes tagged P, and a last
  * one tagged F, whose contents joined are the line. Bytes are kept as they are: carriage returns, NUL, invalid UTF-8. The start
  * of a line whose end has not come yet is held back, at most `maxLineBytes` of it, until `flush`.
+ *
+ * @param goesOn the first bytes belong to a line whose start an earlier encoder has written, tagged P. Default false.
  */
 export class RecordEncoder {
   /** ` stdout F `. */
@@ -26,18 +29,27 @@ export class RecordEncoder {
   private carry = Buffer.alloc(0);
   private carried = 0;
   private position = 0;
+  /** Whether the last record is tagged P. */
+  private cut: boolean;
 
   constructor(
     stream: StreamName,
     private readonly maxLineBytes: number,
     private readonly clock: RecordClock,
+    goesOn = false,
   ) {
+    this.cut = goesOn;
     this.tail = Uint8Array.from(Buffer.from(` ${stream} F `, 'latin1'));
   }
 
   /** Whether the start of a line is held back. */
   get hasPartialLine(): boolean {
     return this.carried > 0;
+  }
+
+  /** Whether a line has begun whose end is not written. */
+  get inLine(): boolean {
+    return this.cut || this.carried > 0;
   }
 
   /** Where in the chunk `encode` stopped. */
@@ -82,6 +94,11 @@ export class RecordEncoder {
     return this.carried === 0 ? 0 : this.writeRecord(out, 0, PARTIAL, this.carry, 0, 0);
   }
 
+  /** Ends the line that goes on: an empty record tagged F. @returns the number of bytes in `out` */
+  endLine(out: Buffer): number {
+    return this.writeRecord(out, 0, FULL, this.carry, 0, 0);
+  }
+
   /** A record of what is held back and `source` from `start` to `end`. */
   private writeRecord(out: Buffer, offset: number, tag: number, source: Buffer, start: number, end: number): number {
     const { bytes } = this.clock;
@@ -90,6 +107,7 @@ export class RecordEncoder {
     for (let i = 0; i < 30; i += 1) out[to++] = bytes[i] as number;
     for (let i = 0; i < 10; i += 1) out[to++] = tail[i] as number;
     out[to - 2] = tag;
+    this.cut = tag === PARTIAL;
     this.clock.tick();
     if (this.carried > 0) {
       this.carry.copy(out, to, 0, this.carried);

@@ -15,7 +15,7 @@ import { ignoreTaskGone } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { discardTask } from '../runtime/reach-task.js';
 import { brokenContainer, brokenSandbox } from './broken-record.js';
-import { unixNanos } from '../state/clock.js';
+import { unixNanosSince } from '../state/clock.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import { containerCodec, type ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
@@ -195,7 +195,7 @@ export class Recovery {
       ...record,
       phase: 'running',
       pid: task === 'silent' ? record.pid : (task?.pid ?? 0),
-      startedAt: record.startedAt === 0n ? unixNanos() : record.startedAt,
+      startedAt: record.startedAt === 0n ? unixNanosSince(record.createdAt) : record.startedAt,
     }));
     try {
       await this.io.attach(resumed);

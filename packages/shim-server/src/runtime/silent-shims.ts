@@ -50,22 +50,22 @@ export class SilentShims {
       this.log.warn({ podSandboxId: sandboxId, pid }, 'the shim does not answer and is killed');
       killProcess(pid);
     }
-    const late = Date.now() + CLEANED_MS;
+    const late = performance.now() + CLEANED_MS;
     for (const id of [sandboxId, ...ids]) {
-      while (Date.now() < late && (await this.silent(id, LOOK_MS))) await pause(LOOK_MS);
+      while (performance.now() < late && (await this.silent(id, LOOK_MS))) await pause(LOOK_MS);
     }
   }
 
   /** containerd gives a shim two seconds, and then says either that it was late or that the state is unknown. */
   private async silent(id: string, patienceMs: number): Promise<boolean> {
-    for (const late = Date.now() + patienceMs; ; await pause(LOOK_MS)) {
+    for (const late = performance.now() + patienceMs; ; await pause(LOOK_MS)) {
       try {
-        const { status } = await this.containerd.tasks.get(id, undefined, { timeoutMs: Math.max(LOOK_MS, late - Date.now()) });
+        const { status } = await this.containerd.tasks.get(id, undefined, { timeoutMs: Math.max(LOOK_MS, late - performance.now()) });
         if (status !== 'unknown') return false;
       } catch (error) {
         if (!isDeadlineExceeded(error)) return false;
       }
-      if (Date.now() >= late) return true;
+      if (performance.now() >= late) return true;
     }
   }
 

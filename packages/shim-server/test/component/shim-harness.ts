@@ -324,12 +324,12 @@ async function made(...parts: [string, ...string[]]): Promise<string> {
 
 /** Waits until `check` does not throw any more. */
 export async function eventually<T>(check: () => Promise<T> | T, ms = 5_000): Promise<T> {
-  const end = Date.now() + ms;
+  const end = performance.now() + ms;
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (performance.now() > end) throw error;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
