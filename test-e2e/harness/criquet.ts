@@ -36,8 +36,10 @@ export class Criquet {
   readonly rootDir: string;
   readonly cniCacheDir: string;
   private daemon: Daemon | undefined;
+  private program: string;
 
   private constructor(private readonly options: CriquetOptions) {
+    this.program = options.program;
     this.endpoint = `unix://${join(options.directory, 'criquet.sock')}`;
     this.stateDir = join(options.directory, 'criquet-state');
     this.rootDir = join(options.directory, 'criquet-root');
@@ -60,8 +62,9 @@ export class Criquet {
     return this.daemon?.logFile;
   }
 
-  /** Starts it again after `stop`, with the same places. */
-  async start(): Promise<void> {
+  /** Starts it again after `stop`, with the same places; from another command, now and later, where one is given. */
+  async start(program = this.program): Promise<void> {
+    this.program = program;
     this.daemon = await this.launch('criquet', async () => {
       using cri = connectCri({ endpoint: this.endpoint });
       await cri.runtime.version({}, { timeoutMs: patience(2_000) });
@@ -80,7 +83,7 @@ export class Criquet {
   private launch(name: string, ready: () => Promise<void>): Promise<Daemon> {
     return Daemon.start({
       name,
-      program: this.options.program,
+      program: this.program,
       args: [...(this.options.programArguments ?? []), 'serve', '--config', this.configFile, '--log-level', this.options.logLevel ?? 'debug'],
       directory: this.options.directory,
       ...(this.options.env === undefined ? {} : { env: this.options.env }),

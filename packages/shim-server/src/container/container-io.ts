@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises';
 import { TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -56,6 +57,14 @@ export class ContainerIo {
   async attach(container: ContainerRecord): Promise<void> {
     const { stdin, tty } = container.config;
     await this.connect(container, TaskIo.attach(this.layout.containerIo(container.id), { stdin, terminal: tty }), false);
+  }
+
+  /** Whether its FIFOs are there; they are not after a reboot. */
+  async hasFifos(containerId: string): Promise<boolean> {
+    return access(this.layout.containerIo(containerId)).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Resolves when everything the process wrote stands in the log, or after `ms`. */
