@@ -24,9 +24,8 @@ check_node() {
   return 1
 }
 
-# Everything is looked at before anything is changed.
-install_node() { # [DIRECTORY]
-  local unit file
+# Whether criquet can be put on this node, with config.toml and node.env of DIRECTORY, if given.
+check_install() { # [DIRECTORY]
   if [ $# -gt 0 ]; then
     [ -d "$1" ] || fail "$1 is not a directory"
     [ -f "$1/config.toml" ] || [ -f "$1/node.env" ] || fail "there is neither config.toml nor node.env in $1"
@@ -34,6 +33,12 @@ install_node() { # [DIRECTORY]
   fi
   check_node || fail "criquet cannot be put on this node: nothing was done"
   check_configuration "${1:-}" || fail "the configuration is not good: nothing was done"
+}
+
+# Everything is looked at before anything is changed.
+install_node() { # [DIRECTORY]
+  local unit file
+  check_install "$@"
   for unit in "${UNITS[@]}"; do
     put install "/etc/systemd/system/$unit" <"$LIBEXEC/../share/$unit"
   done

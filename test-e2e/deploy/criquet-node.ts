@@ -15,7 +15,7 @@ export async function criquetNodeCommand(t: Test): Promise<void> {
 
   await t.test('an install that cannot be carried out leaves nothing', async (t) => {
     const refused = async (directory: string, reason: RegExp): Promise<void> => {
-      t.match(await node.criquetNode('install', directory), { code: 1, stderr: reason });
+      for (const command of ['check', 'install']) t.match(await node.criquetNode(command, directory), { code: 1, stderr: reason }, `${command} ${directory}`);
       t.strictSame(await node.files(), [], `${directory}: nothing was installed`);
     };
     await refused('/nonexistent', /\/nonexistent is not a directory/);
@@ -47,7 +47,7 @@ export async function criquetNodeCommand(t: Test): Promise<void> {
 
   await t.test('what is not understood is refused, and --dry-run counts on either side', async (t) => {
     const installed = await node.files();
-    for (const command of ['check', 'switch', 'confirm', 'rollback', 'uninstall', 'status', 'install /etc/given/good']) {
+    for (const command of ['switch', 'confirm', 'rollback', 'uninstall', 'status', 'check /etc/given/good', 'install /etc/given/good']) {
       for (const more of ['more', '--dryrun']) t.match(await node.criquetNode(command, more), { code: 2, stderr: new RegExp(`${more}; see criquet-node --help`) }, `${command} ${more}`);
     }
     t.match(await node.criquetNode('instal'), { code: 2, stderr: /unknown command instal/ });

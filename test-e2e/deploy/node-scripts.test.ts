@@ -10,6 +10,7 @@ import t from 'tap';
 import { readEnvironment, type Engine } from '../harness/environment.js';
 import { run, tryRun, type RunResult } from '../harness/run.js';
 import { criquetNodeCommand } from './criquet-node.js';
+import { criquetPodCommand } from './criquet-pod.js';
 import { kindScript } from './kind-e2e.js';
 import { cutOffReleaseTree } from './release-tree.js';
 import { roll } from './roll.js';
@@ -191,6 +192,7 @@ await t.test('the scripts of deploy/ are clean', async (t) => {
 });
 
 await t.test('criquet-node', criquetNodeCommand);
+await t.test('criquet-pod', criquetPodCommand);
 await t.test('deploy/daemonset/roll', roll);
 await t.test('scripts: how they are called', scriptCalls);
 await t.test('scripts/release-tree', cutOffReleaseTree);

@@ -5,8 +5,25 @@ import { join } from 'node:path';
 import type { Environment } from '../harness/environment.js';
 import { tryRun, type RunResult } from '../harness/run.js';
 
-/** Where criquet-node writes. */
-const WRITTEN = ['/etc', '/usr/local', '/var/lib'];
+/** Where criquet-node and criquet-pod write. */
+const WRITTEN = ['/etc', '/usr/local', '/var/lib', '/opt'];
+
+/** A release tree, with this checkout's command in it; whether that starts at all is not asked here. */
+export async function layOutTree({ checkout }: Environment, tree: string, release: string): Promise<void> {
+  for (const path of ['bin', 'share']) await mkdir(join(tree, path), { recursive: true });
+  await cp(join(checkout, 'deploy/node'), join(tree, 'libexec'), { recursive: true });
+  for (const file of ['criquet.service', 'config.toml', 'node/criquet-switch.service', 'node/criquet-rollback.service']) {
+    await cp(join(checkout, 'deploy', file), join(tree, 'share', file.replace(/.*\//, '')));
+  }
+  await writeFile(join(tree, 'release'), `${release}\n`);
+  await writeProgram(join(tree, 'bin/criquet'), `[ "$1" != --version ] || exec echo criquet\nexec ${checkout}/scripts/criquet "$@"`);
+}
+
+/** A program of shell code. */
+export async function writeProgram(file: string, code: string): Promise<void> {
+  await writeFile(file, `#!/bin/bash\n${code}\n`);
+  await chmod(file, 0o755);
+}
 
 /**
  * This machine's files as a node's, for criquet-node as it is installed: what is written goes to layers that nobody else sees, and systemd does
@@ -14,27 +31,21 @@ const WRITTEN = ['/etc', '/usr/local', '/var/lib'];
  */
 export class OverlaidNode {
   private constructor(
-    private readonly pid: number,
+    readonly pid: number,
     private readonly environment: Record<string, string>,
-    /** The release tree, with this checkout's command in it; whether that starts at all is not asked here. */
+    /** For files of a test; it is the same on the node and outside. */
+    readonly directory: string,
+    /** The release tree that {@link criquetNode} runs from. */
     readonly tree: string,
   ) {}
 
   static async open(environment: Environment, t: { teardown: (undo: () => unknown) => unknown }): Promise<OverlaidNode> {
-    const { checkout } = environment;
     const directory = await mkdtemp(join(environment.root, 'criquet-overlaid-'));
     t.teardown(() => rm(directory, { recursive: true, force: true }));
     const tree = join(directory, 'opt/criquet');
-    const systemctl = join(directory, 'bin/systemctl');
-    for (const path of ['bin', 'layers', 'opt/criquet/bin', 'opt/criquet/share']) await mkdir(join(directory, path), { recursive: true });
-    await cp(join(checkout, 'deploy/node'), join(tree, 'libexec'), { recursive: true });
-    for (const file of ['criquet.service', 'config.toml', 'node/criquet-switch.service', 'node/criquet-rollback.service']) {
-      await cp(join(checkout, 'deploy', file), join(tree, 'share', file.replace(/.*\//, '')));
-    }
-    await writeFile(join(tree, 'release'), 'test\n');
-    await writeFile(join(tree, 'bin/criquet'), `#!/bin/sh\n[ "$1" != --version ] || exec echo criquet\nexec ${checkout}/scripts/criquet "$@"\n`);
-    await writeFile(systemctl, '#!/bin/sh\nexit 1\n');
-    for (const program of [systemctl, join(tree, 'bin/criquet')]) await chmod(program, 0o755);
+    for (const path of ['bin', 'layers']) await mkdir(join(directory, path), { recursive: true });
+    await layOutTree(environment, tree, 'test');
+    await writeProgram(join(directory, 'bin/systemctl'), 'exit 1');
 
     const overlays = WRITTEN.map((path, index) => {
       const layer = join(directory, 'layers', String(index));
@@ -45,7 +56,7 @@ export class OverlaidNode {
       `mount -t tmpfs tmpfs ${directory}/layers`,
       '{ [ ! -d /run/systemd/system ] || mount -t tmpfs tmpfs /run/systemd; }',
       ...overlays,
-      'rm -rf /etc/criquet /var/lib/criquet /var/lib/criquet-node /usr/local/bin/criquet /etc/systemd/system/criquet*',
+      'rm -rf /etc/criquet /var/lib/criquet /var/lib/criquet-node /usr/local/bin/criquet /etc/systemd/system/criquet* /opt/criquet*',
       'echo ready',
       'exec sleep infinity',
     ];
@@ -57,12 +68,12 @@ export class OverlaidNode {
     });
     await Promise.race([once(child.stdout, 'data'), ended.then(() => Promise.reject(new Error('no mount namespace with overlays')))]);
     const engine = Object.values(environment.containerd).at(-1) ?? '';
-    return new OverlaidNode(child.pid ?? 0, { PATH: `${directory}/bin:${engine}:${process.env.PATH ?? ''}` }, tree);
+    return new OverlaidNode(child.pid ?? 0, { PATH: `${directory}/bin:${engine}:${process.env.PATH ?? ''}` }, directory, tree);
   }
 
   /** Runs shell code on the node. */
-  shell(code: string): Promise<RunResult> {
-    return tryRun('nsenter', ['--target', String(this.pid), '--mount', '--', 'bash', '-c', code], { env: this.environment });
+  shell(code: string, env: Readonly<Record<string, string>> = {}): Promise<RunResult> {
+    return tryRun('nsenter', ['--target', String(this.pid), '--mount', '--', 'bash', '-c', code], { env: { ...this.environment, ...env } });
   }
 
   criquetNode(...words: readonly string[]): Promise<RunResult> {

@@ -1,4 +1,5 @@
 import type { TestNode } from './node.js';
+import { here } from './place.js';
 import { tryRun } from './run.js';
 
 export interface AuditedHolding {
@@ -18,11 +19,13 @@ export interface Audit {
   readonly problems: readonly { readonly kind: string; readonly error: string }[];
 }
 
-/** Runs `criquet audit` on a node, with the configuration of its daemon. */
+/** Runs `criquet audit` on a node, in the place and with the configuration of its daemon. */
 export async function audit(node: TestNode, ...flags: string[]): Promise<Audit> {
   const { criquet } = node;
   if (criquet === undefined) throw new Error('only criquet is audited');
-  const { code, stdout, stderr } = await tryRun(node.environment.criquetProgram, ['audit', '--json', '--config', criquet.configFile, ...flags]);
+  const { code, stdout, stderr } = await tryRun(
+    ...(node.options.place ?? here).command(node.environment.criquetProgram, ['audit', '--json', '--config', criquet.configFile, ...flags]),
+  );
   if (stdout === '') throw new Error(`criquet audit: exit code ${code}: ${stderr}`);
   return { code, ...(JSON.parse(stdout) as Omit<Audit, 'code'>) };
 }

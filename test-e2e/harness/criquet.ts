@@ -64,8 +64,9 @@ export class Criquet {
     return this.daemon?.logFile;
   }
 
-  /** Starts it again after `stop`, with the same places. */
-  async start(): Promise<void> {
+  /** Starts it again after `stop`, with the same places; from another command, now and later, where one is given. */
+  async start(program = this.program): Promise<void> {
+    this.program = program;
     this.daemon = await this.launch('criquet', async () => {
       using cri = connectCri({ endpoint: this.endpoint });
       await cri.runtime.version({}, { timeoutMs: patience(2_000) });

@@ -108,7 +108,7 @@ function identity(kind: Kind, entry: string): string {
  * Processes that name the directory in their command line, or whose root directory is made of what lies in it, as a container's is. That
  * another mount namespace shows it somewhere says nothing: mounts also spread into those of the machine's own services.
  */
-async function readProcesses(place: Place, directory: string, daemons: readonly number[]): Promise<string[]> {
+export async function readProcesses(place: Place, directory: string, daemons: readonly number[]): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && ![process.pid, place.pid, ...daemons].includes(Number(name)))) {
     const command = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ').trim();
@@ -121,7 +121,7 @@ async function readProcesses(place: Place, directory: string, daemons: readonly 
   return found.filter((line) => !/^\d+ \S*\/ctr /.test(line)).sort();
 }
 
-async function readMounts(place: Place, belongs: (line: string) => boolean): Promise<string[]> {
+export async function readMounts(place: Place, belongs: (line: string) => boolean): Promise<string[]> {
   const lines = (await readFile(`/proc/${place.pid}/mountinfo`, 'utf8')).split('\n').filter(belongs);
   return lines.map((line) => line.split(' ')[4] ?? line).sort();
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
@@ -8,6 +8,7 @@ import { cgroupDriver, cgroupParentOf, type CgroupDriver } from './cgroup-driver
 import { Containerd } from './containerd.js';
 import { Criquet, type CriquetOptions } from './criquet.js';
 import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
+import { killProcesses, removeVolatile, unmountAll } from './end-of-node.js';
 import { eventually } from './eventually.js';
 import { compareNodeStates, readNodeState, type NodeState, type NodeStateScope } from './node-state.js';
 import { removePodNetwork, writePodNetwork, type PodNetwork } from './pod-network.js';
@@ -241,6 +242,26 @@ export class TestNode {
     }
   }
 
+  /**
+   * What a power failure takes from it: every process at once, and all that a machine keeps in memory: mounts, state directories, sockets. What
+   * is on its disk stays. {@link boot} starts it again.
+   */
+  async cutPower(): Promise<void> {
+    const place = this.options.place ?? here;
+    await Promise.all([this.criquet?.stop('SIGKILL'), this.containerd.stop('SIGKILL')]);
+    const registry = this.startedRegistry?.daemon.pid;
+    await killProcesses(place, this.directory, registry === undefined ? [] : [registry]);
+    await unmountAll(place, this.directory);
+    await removeVolatile(this.directory, [this.containerd.paths.state, ...(this.criquet === undefined ? [] : [this.criquet.stateDir])]);
+  }
+
+  /** containerd and the runtime start, in this order, after {@link cutPower}. */
+  async boot(): Promise<void> {
+    await this.containerd.start();
+    await this.criquet?.start();
+    this.reconnect();
+  }
+
   /** Ends the node and takes away all of it, pods that a failed test left included. */
   async dispose(): Promise<void> {
     if (this.startedCriquet !== undefined || this.options.runtime === 'containerd') await this.removePods().catch(() => undefined);
@@ -256,23 +277,12 @@ export class TestNode {
   /** Kills by pid what still runs in the node's places, and unmounts what is left there. */
   private async sweep(): Promise<void> {
     const place = this.options.place ?? here;
-    const state = await readNodeState(this.scope());
-    for (const line of state.processes) {
-      try {
-        process.kill(Number.parseInt(line, 10), 'SIGKILL');
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-    await eventually(async () => {
-      const mounts = (await readFile(`/proc/${place.pid}/mountinfo`, 'utf8')).split('\n').map((line) => line.split(' ')[4] ?? '');
-      const left = mounts.filter((mount) => mount.startsWith(this.directory)).reverse();
-      for (const mount of left) await tryRun(...place.command('umount', ['--lazy', mount]));
-      if (left.length > 0) throw new Error(`still mounted: ${left.join(', ')}`);
-    });
+    await killProcesses(place, this.directory);
+    await unmountAll(place, this.directory);
+    const { cgroups } = await readNodeState(this.scope());
     // systemd keeps the slices that it made for scopes, and takes their cgroups away itself.
     if (this.cgroupDriver === 'systemd') await tryRun('systemctl', ['stop', `${this.cgroupParent}.slice`]);
-    for (const cgroup of [...state.cgroups].reverse()) await tryRun('rmdir', [cgroup]);
+    for (const cgroup of [...cgroups].reverse()) await tryRun('rmdir', [cgroup]);
     for (const hierarchy of await readdir('/sys/fs/cgroup')) await tryRun('rmdir', [join('/sys/fs/cgroup', hierarchy, this.cgroupParent)]);
     await tryRun('rmdir', [join('/sys/fs/cgroup', this.cgroupParent)]);
   }

@@ -1,11 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../harness/eventually.js';
 import { pod, shell, STAY } from './manifest.js';
+import { numbers } from './numbers.js';
 import { containerOf } from './pod-status.js';
 import { onCriquet } from './side-by-side.js';
-import type { Side } from './side.js';
 import type { Test } from './side-by-side.js';
 
 /** The pipe of a stream: what a killed daemon may lose of it (ARCHITECTURE.md, Records and recovery). */
@@ -92,18 +90,3 @@ await onCriquet(async (t, side) => {
     t.ok(lost.length <= 2 && lost.every(({ bytes }) => bytes <= LOST_AT_MOST), `${name}: lost ${told}`);
   }
 });
-
-/** All numbers that a container wrote, from its rotated logs too. */
-async function numbers(side: Side, name: string): Promise<number[]> {
-  const { metadata } = await side.pod(name);
-  const directory = side.machine.room.outside(`/var/log/pods/default_${metadata.name}_${metadata.uid}/main`);
-  const found: number[] = [];
-  for (const file of (await readdir(directory)).filter((entry) => entry.endsWith('.log')).sort()) {
-    const text = await readFile(join(directory, file), 'utf8');
-    for (const line of text.split('\n')) {
-      const [, number] = /^\S+ stdout F (\d+)/.exec(line) ?? [];
-      if (number !== undefined) found.push(Number(number));
-    }
-  }
-  return found;
-}

@@ -1,13 +1,14 @@
 /** v1 Pod as the kubelet's /pods shows it, as far as these suites read it. */
 export interface Pod {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string };
+  readonly spec: { readonly hostNetwork?: boolean };
   readonly status: PodStatus;
 }
 
 export interface PodStatus {
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed';
   readonly reason?: string;
-  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[];
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string; readonly lastTransitionTime?: string }[];
   readonly podIP?: string;
   readonly hostIP?: string;
   readonly startTime?: string;

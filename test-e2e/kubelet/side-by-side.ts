@@ -21,6 +21,10 @@ export type Topic = (t: Test, side: Side) => Promise<void>;
 export interface SideBySideOptions extends Pick<KubernetesNodeOptions, 'fields' | 'flags' | 'extraConfig'> {
   /** Where the accounts of criquet may differ from that of containerd's plugin. */
   readonly known?: readonly KnownDifference[];
+  /** What containerd's own plugin leaves of its pods (lines of `compareNodeStates`), which is its fault and not the suite's. */
+  readonly leftByYardstick?: RegExp;
+  /** The containerds under criquet. Default: all under test. */
+  readonly engines?: 'all' | 'newest';
 }
 
 /**
@@ -31,7 +35,7 @@ export interface SideBySideOptions extends Pick<KubernetesNodeOptions, 'fields' 
 export async function sideBySide(all: Readonly<Record<string, Topic>>, options: SideBySideOptions = {}): Promise<void> {
   const chosen = process.argv.slice(2).filter((name) => name in all);
   const topics = Object.entries(all).filter(([name]) => chosen.length === 0 || chosen.includes(name));
-  const engines = enginesUnderTest(readEnvironment());
+  const engines = chooseEngines(options);
   const newest = engines.at(-1);
   if (newest === undefined) throw new Error('no containerd to test on');
   const sides = await startSides([['containerd', newest], ...engines.map((engine) => ['criquet', engine] as const)], options);
@@ -56,7 +60,8 @@ export async function sideBySide(all: Readonly<Record<string, Topic>>, options: 
   await Promise.all(
     sides.map((side) =>
       t.test(`nothing is left of the pods: ${side.label}`, { buffered: true, timeout: patience(LIMIT_MS) }, async (t) => {
-        t.strictSame(await side.leftovers(), []);
+        const left = await side.leftovers();
+        t.strictSame(left.filter((line) => side !== yardstick || options.leftByYardstick?.test(line) !== true), []);
       }),
     ),
   );
@@ -66,7 +71,7 @@ export async function sideBySide(all: Readonly<Record<string, Topic>>, options: 
  * Runs a suite about criquet itself, under a kubelet, with each containerd under test at the same time, and asserts that it leaves nothing.
  */
 export async function onCriquet(suite: Topic, options: SideBySideOptions = {}): Promise<void> {
-  const sides = await startSides(enginesUnderTest(readEnvironment()).map((engine) => ['criquet', engine]), options);
+  const sides = await startSides(chooseEngines(options).map((engine) => ['criquet', engine]), options);
   t.jobs = sides.length;
   await Promise.all(
     sides.map((side) =>
@@ -76,6 +81,11 @@ export async function onCriquet(suite: Topic, options: SideBySideOptions = {}): 
       }),
     ),
   );
+}
+
+function chooseEngines({ engines }: SideBySideOptions): Engine[] {
+  const all = enginesUnderTest(readEnvironment());
+  return engines === 'newest' ? all.slice(-1) : all;
 }
 
 /** A site with a node a side, which go away with the test. */

@@ -47,7 +47,7 @@ export class Kubelet {
     const kubelet = new Kubelet(await findProgram(node.environment, 'kubelet'), options);
     node.daemonsBeside.push(() => kubelet.pid);
     await mkdir(kubelet.staticPods, { recursive: true });
-    await makeCgroupRoot(node.cgroupParent);
+    await kubelet.makeCgroups();
     kubelet.restoreKernelSettings = keepKernelSettings();
     try {
       await kubelet.start();
@@ -146,6 +146,11 @@ export class Kubelet {
     await this.restoreKernelSettings?.();
     this.restoreKernelSettings = undefined;
     await this.options.room.unmountVolumes();
+  }
+
+  /** Makes the cgroup that it wants to find as its root. */
+  async makeCgroups(): Promise<void> {
+    await makeCgroupRoot(this.options.node.cgroupParent);
   }
 
   /** Removes the cgroups that the kubelet made; call it when the node is gone. */

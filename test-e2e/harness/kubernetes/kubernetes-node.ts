@@ -39,6 +39,22 @@ export class KubernetesNode {
     return this.inRoom.directory;
   }
 
+  /**
+   * What a power failure does to a node: kubelet, runtime, containerd, shims and containers die at once, what is kept in memory is lost (state
+   * directories, sockets, mounts, network namespaces, links, rules, cgroups), and what is on the disk stays.
+   */
+  async cutPower(): Promise<void> {
+    await Promise.all([this.kubelet.stop('SIGKILL'), this.inRoom.cutPower()]);
+    await this.kubelet.removeCgroups();
+  }
+
+  /** The next boot: containerd, the runtime and the kubelet start, in this order. */
+  async boot(): Promise<void> {
+    await this.kubelet.makeCgroups();
+    await this.inRoom.boot();
+    await this.kubelet.start();
+  }
+
   /** Ends kubelet, pods, runtime and containerd, and takes away all of them. */
   async dispose(): Promise<void> {
     await this.kubelet.dispose();

@@ -65,14 +65,31 @@ export class NodeInRoom {
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
       });
       undo.push(() => node.dispose());
-      // cAdvisor in the kubelet looks for containerd here, and nowhere else.
-      await room.run('mkdir', '-p', '/run/containerd');
-      await room.run('ln', '-s', node.containerd.paths.socket, '/run/containerd/containerd.sock');
-      return new NodeInRoom(room, node, directory, site);
+      const inRoom = new NodeInRoom(room, node, directory, site);
+      await inRoom.linkContainerd();
+      return inRoom;
     } catch (error) {
       for (const step of undo.reverse()) await step();
       throw error;
     }
+  }
+
+  /** cAdvisor in the kubelet looks for containerd here, and nowhere else. */
+  private async linkContainerd(): Promise<void> {
+    await this.room.run('mkdir', '-p', '/run/containerd');
+    await this.room.run('ln', '-s', this.node.containerd.paths.socket, '/run/containerd/containerd.sock');
+  }
+
+  /** What a power failure does: see {@link TestNode.cutPower} and {@link Room.cutPower}. */
+  async cutPower(): Promise<void> {
+    await this.node.cutPower();
+    await this.room.cutPower();
+  }
+
+  /** containerd and the runtime start, after {@link cutPower}. */
+  async boot(): Promise<void> {
+    await this.linkContainerd();
+    await this.node.boot();
   }
 
   /** Ends pods, runtime and containerd, and takes away the room with all that is in it. */

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { access, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PIPE_BYTES, TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
@@ -62,6 +62,14 @@ export class ContainerIo {
     const io = TaskIo.attach(this.layout.containerIo(container.id), { stdin, terminal: tty });
     const log = await ContainerLog.resume(logPathOf(container), await this.takeUnfinished(container.id), this.logOptions);
     this.connect(container, io, log, false);
+  }
+
+  /** Whether its FIFOs are there; they are not after a reboot. */
+  async hasFifos(containerId: string): Promise<boolean> {
+    return access(this.layout.containerIo(containerId)).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Resolves when everything the process wrote stands in the log, or after `ms`. */

@@ -188,21 +188,26 @@ export class Recovery {
     if (this.containers.get(id)?.discarding === true) await this.containers.update(id, ({ discarding: _, ...record }) => record);
   }
 
-  /** What ended meanwhile is noticed by the watch at once. */
+  /**
+   * What ended meanwhile is noticed by the watch at once. Of what has no task any more (after a reboot: everything) the exit is recorded before the
+   * daemon serves: a kubelet that saw it running would stop it, with its hooks.
+   */
   private async resume(container: ContainerRecord): Promise<void> {
-    const task = await this.taskOrSilence(container.id);
-    const resumed = this.containers.note(container.id, (record) => ({
+    const { id } = container;
+    const task = await this.taskOrSilence(id);
+    const resumed = this.containers.note(id, (record) => ({
       ...record,
       phase: 'running',
       pid: task === 'silent' ? record.pid : (task?.pid ?? 0),
       startedAt: record.startedAt === 0n ? unixNanosSince(record.createdAt) : record.startedAt,
     }));
     try {
-      await this.io.attach(resumed);
+      if (task !== undefined || (await this.io.hasFifos(id))) await this.io.attach(resumed);
     } finally {
       // Also without its log it must not be taken for running for ever.
-      this.watch.begin(container.id);
+      this.watch.begin(id);
     }
+    if (task === undefined) await this.watch.exited(id);
   }
 
   private async release(container: ContainerRecord): Promise<void> {

@@ -1,5 +1,6 @@
 import { mkdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ContainerState, PodSandboxState } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
 import { attaching } from '@criquet/network-cni/testing';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
@@ -125,6 +126,35 @@ test('L2 the shim of a container was killed while the daemon was away: exit code
   await shim.cri.runtime.removePodSandbox({ podSandboxId: pod });
   t.same(await shim.leftovers(), []);
 });
+
+test('a reboot: what ran has ended when the daemon serves, and nobody looks for its output', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const { ready, running, ended, created } = await lifeOf(shim);
+  shim.logLines.length = 0;
+  await shim.reboot();
+  const { runtime } = shim.cri;
+  const states = async () => (await runtime.listContainers({})).containers.map(({ id, state }) => [id, state]);
+  t.same((await states()).sort(), [[created, ContainerState.CONTAINER_CREATED], [running, ContainerState.CONTAINER_EXITED], [ended, ContainerState.CONTAINER_EXITED]].sort(), 'from the first answer on');
+  t.match((await runtime.podSandboxStatus({ podSandboxId: ready })).status, { state: PodSandboxState.SANDBOX_NOTREADY });
+  t.match((await runtime.containerStatus({ containerId: running })).status, { exitCode: 255, reason: 'Unknown' });
+  t.match((await runtime.containerStatus({ containerId: ended })).status, { exitCode: 5, reason: 'Error' }, 'what had ended before keeps its exit code');
+  t.same(shim.logLines.filter((line) => /"level":(40|50)|"level":"(warn|error)"/.test(line)), [], 'and there is nothing to warn of');
+  await runtime.stopPodSandbox({ podSandboxId: ready });
+  await runtime.removePodSandbox({ podSandboxId: ready });
+  t.same(await shim.leftovers(), []);
+});
+
+/** A pod with a container in each state. */
+async function lifeOf(shim: Shim): Promise<Record<'ready' | 'created' | 'running' | 'ended', string>> {
+  const ready = await shim.runPod();
+  const created = await shim.createContainer(ready, { metadata: { name: 'created', attempt: 0 } });
+  const running = await shim.startContainer(ready, { metadata: { name: 'running', attempt: 0 }, logPath: 'r.log' });
+  const ended = await shim.startContainer(ready, { metadata: { name: 'ended', attempt: 0 }, logPath: 'e.log' });
+  shim.containerd.process(NAMESPACE, ended).exit(5);
+  await exited(shim, ended);
+  return { ready, created, running, ended };
+}
 
 test('the output of a running container goes on into its log, no line lost', async (t) => {
   const shim = await Shim.start();

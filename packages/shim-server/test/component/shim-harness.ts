@@ -215,6 +215,16 @@ export class Shim {
     await this.serve();
   }
 
+  /** The node goes down and comes up again: no process is left, and nothing of what the state directory held. */
+  async reboot(): Promise<void> {
+    await this.stopServing();
+    await this.endFifoKeeper();
+    for (const id of [...this.containerd.state(NAMESPACE).tasks.keys()]) this.containerd.tasks.killShim(NAMESPACE, id);
+    for (const mount of await this.mounts()) unmount(mount);
+    await rm(this.config.stateDir, { recursive: true });
+    await this.restart();
+  }
+
   async close(): Promise<void> {
     this.cri.close();
     for (const client of this.clients) client.close();
