@@ -120,12 +120,12 @@ export class StartContainer {
 
   /** Replaces what a start left that failed while containerd could not be reached for its undo; containerd may still be at work on that. */
   private async createTask(task: NewTask): Promise<number> {
-    const late = Date.now() + EARLIER_START_MS;
+    const late = performance.now() + EARLIER_START_MS;
     for (let ms = 0; ; ms = Math.max(FIRST_PAUSE_MS, ms * 2)) {
       try {
         return await this.containerd.tasks.create(task);
       } catch (error) {
-        if (!(isAlreadyExists(error) || isTaskUnderWay(error)) || Date.now() > late) throw error;
+        if (!(isAlreadyExists(error) || isTaskUnderWay(error)) || performance.now() > late) throw error;
       }
       await discardTask(this.containerd, task.containerId);
       await pause(ms);

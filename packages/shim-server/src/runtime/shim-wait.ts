@@ -44,7 +44,7 @@ export class ShimWait {
   }
 
   private look(): Promise<Map<string, number[]>> {
-    const now = Date.now();
+    const now = performance.now();
     if (this.shims === undefined || now - this.lookedAt > LOOK_MS) {
       this.lookedAt = now;
       this.shims = shimProcesses(this.roots.proc, this.config.containerd.namespace);
