@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
-import { ContainerLog, prepareLogDirectory } from '../logging/index.js';
+import { ContainerLog, DropNotice, prepareLogDirectory } from '../logging/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -102,8 +102,10 @@ export class ContainerIo {
   }
 
   private async connect(container: ContainerRecord, io: TaskIo, expectWriter: boolean): Promise<void> {
+    const drops = new DropNotice(this.log.child({ containerId: container.id }));
     const log = await ContainerLog.open(container.logPath === '' ? undefined : container.logPath, {
       maxLineBytes: this.config.container.maxLogLineSize,
+      onDrop: (records, error) => drops.add(records, error),
     });
     const names: readonly OutputName[] = container.config.tty ? ['stdout'] : ['stdout', 'stderr'];
     const outputs: OutputReader[] = [];
