@@ -48,3 +48,11 @@ export function resourceExhausted(what: string, option: string, limit: number): 
 export function failedPrecondition(message: string): ShimError {
   return new ShimError(status.FAILED_PRECONDITION, message);
 }
+
+/** No room: on the file system, and in the share of it that a user has. */
+const NO_ROOM = new Set<unknown>(['ENOSPC', 'EDQUOT']);
+
+/** Whether a system call failed because something is full. */
+export function hasNoRoom(error: unknown): boolean {
+  return NO_ROOM.has((error as Partial<NodeJS.ErrnoException>).code);
+}

@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 /**
  * Which containerd the things below `root_dir` have their records in, by its UUID. With another one all of them look as if they had no owner: somebody
@@ -20,7 +21,7 @@ export class KnownContainerd {
   }
 
   async become(uuid: string): Promise<void> {
-    await mkdir(this.rootDir, { recursive: true, mode: 0o711 });
+    await makeDirectories(this.rootDir, 0o711);
     await writeFile(`${this.file}.new`, `${uuid}\n`, { mode: 0o600 });
     await rename(`${this.file}.new`, this.file);
   }

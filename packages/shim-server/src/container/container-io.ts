@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
-import { ContainerLog, prepareLogDirectory, STREAM_NAMES, type ContainerLogOptions, type StreamName } from '../logging/index.js';
+import { ContainerLog, DropNotice, prepareLogDirectory, STREAM_NAMES, type ContainerLogOptions, type StreamName } from '../logging/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -52,7 +52,7 @@ export class ContainerIo {
     await this.disconnect(container.id);
     await TaskIo.attach(dir, { stdin, terminal: tty }).remove();
     const io = await TaskIo.create(dir, { stdin, terminal: tty });
-    this.connect(container, io, await ContainerLog.open(logPathOf(container), this.logOptions), true);
+    this.connect(container, io, await ContainerLog.open(logPathOf(container), this.logOptions(container.id)), true);
     return { ...io.paths, terminal: tty };
   }
 
@@ -60,7 +60,7 @@ export class ContainerIo {
   async attach(container: ContainerRecord): Promise<void> {
     const { stdin, tty } = container.config;
     const io = TaskIo.attach(this.layout.containerIo(container.id), { stdin, terminal: tty });
-    const log = await ContainerLog.resume(logPathOf(container), await this.takeUnfinished(container.id), this.logOptions);
+    const log = await ContainerLog.resume(logPathOf(container), await this.takeUnfinished(container.id), this.logOptions(container.id));
     this.connect(container, io, log, false);
   }
 
@@ -133,8 +133,9 @@ export class ContainerIo {
     return join(this.layout.containerIo(containerId), 'unfinished-lines');
   }
 
-  private get logOptions(): ContainerLogOptions {
-    return { maxLineBytes: this.config.container.maxLogLineSize };
+  private logOptions(containerId: string): ContainerLogOptions {
+    const drops = new DropNotice(this.log.child({ containerId }));
+    return { maxLineBytes: this.config.container.maxLogLineSize, onDrop: (records, error) => drops.add(records, error) };
   }
 
   /** What a kill can lose of a stream is what was read of it and is not in its log: one read, and of a line that has no end yet one record. */

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { ContainerConfig } from '@criquet/cri-api';
 import type { ImageRunConfig, Mount } from '@criquet/runtime-containerd';
@@ -11,6 +11,7 @@ import { readSnapshot } from '../runtime/snapshot-reader.js';
 import type { Xattrs } from '../runtime/xattrs.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 /**
  * The volumes that an image declares (`VOLUME`): each is a directory of the node that belongs to the container, begins with
@@ -43,8 +44,8 @@ export class DeclaredVolumes {
   async create(containerId: string, destinations: readonly string[], snapshot: readonly Mount[]): Promise<void> {
     const volumes = this.hostPaths(containerId, destinations);
     if (volumes.length === 0) return;
-    for (const { hostPath } of volumes) await mkdir(hostPath, { recursive: true, mode: 0o755 });
-    await mkdir(this.layout.lookup, { recursive: true, mode: 0o700 });
+    for (const { hostPath } of volumes) await makeDirectories(hostPath, 0o755);
+    await makeDirectories(this.layout.lookup, 0o700);
     await readSnapshot(snapshot, this.layout.lookup, async (root) => {
       for (const { containerPath, hostPath } of volumes) await this.fill(root, containerPath, hostPath);
     });

@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import type { Mount } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { removeMountPoints } from '../runtime/mount-point.js';
@@ -6,6 +5,7 @@ import { readSnapshot } from '../runtime/snapshot-reader.js';
 import { resolveUser, type ResolvedUser, type UserRequest } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 /** How many answers are kept; each is a few numbers. */
 const MAX_KEPT = 1_000;
@@ -32,7 +32,7 @@ export class ImageUsers {
 
   /** Looks into a snapshot of the image. @throws ShimError when the user does not exist or its number is out of range */
   async resolve(chainId: string, request: UserRequest, snapshot: readonly Mount[]): Promise<ResolvedUser> {
-    await mkdir(this.layout.lookup, { recursive: true, mode: 0o700 });
+    await makeDirectories(this.layout.lookup, 0o700);
     const user = await readSnapshot(snapshot, this.layout.lookup, (root) => resolveUser(root, request));
     if (this.kept.size >= MAX_KEPT) this.kept.clear();
     this.kept.set(key(chainId, request), user);

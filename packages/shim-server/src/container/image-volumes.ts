@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { Containerd } from '@criquet/runtime-containerd';
@@ -18,6 +18,7 @@ import type { ImageVolume } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { ownedBy } from '../state/owner-labels.js';
 import { Token } from '../tokens.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 /** PATH_MAX without its final NUL, and NAME_MAX (limits.h). */
 const MAX_PATH_BYTES = 4095;
@@ -86,7 +87,7 @@ export class ImageVolumes {
    * @param owner `label`: the SELinux label of the container's files. `userns`: path of the user namespace in which it runs
    */
   async mount(containerId: string, volumes: readonly ImageVolume[], mounts: readonly Mount[], owner: VolumeOwner): Promise<void> {
-    if (volumes.length > 0) await mkdir(this.layout.lookup, { recursive: true, mode: 0o700 });
+    if (volumes.length > 0) await makeDirectories(this.layout.lookup, 0o700);
     for (const volume of volumes) {
       try {
         await this.mountOne(containerId, volume, mounts[volume.index]?.imageSubPath ?? '', owner);
@@ -111,7 +112,7 @@ export class ImageVolumes {
 
   private async mountOne(containerId: string, volume: ImageVolume, subPath: string, { label, userns }: VolumeOwner): Promise<void> {
     const path = this.hostPath(containerId, volume.index);
-    await mkdir(path, { recursive: true, mode: 0o711 });
+    await makeDirectories(path, 0o711);
     const { snapshotter, snapshotKey, imageId } = volume;
     const image = this.images.find(imageId);
     if (image === undefined) throw notFound('image', imageId);

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { chmod, lstat, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,6 +6,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService, type ImageServiceServer, type RuntimeServiceServer } from '@criquet/cri-api';
 import type { Logger } from 'pino';
 import { bindService, CallsUnderWay, type Handlers } from './bind.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 const PROBE_MS = 1_000;
 
@@ -39,7 +40,7 @@ export class CriServer {
    * @throws Error when somebody serves it, or it cannot be made
    */
   async listen(): Promise<void> {
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o755 });
+    await makeDirectories(dirname(this.path), 0o755);
     await requireFreeSocket(this.path);
     await rm(this.path, { force: true });
     await new Promise<void>((resolve, reject) => {

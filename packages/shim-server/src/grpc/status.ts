@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { CniError } from '@criquet/network-cni';
 import { ContainerdError } from '@criquet/runtime-containerd';
-import { ShimError } from '../errors.js';
+import { hasNoRoom, ShimError } from '../errors.js';
 import { statusMessage } from './status-message.js';
 
 /** What a gRPC caller is told of an error. */
@@ -33,7 +33,7 @@ function unbounded(error: unknown): Status {
   if (error instanceof Error) {
     if (error.name === 'TimeoutError') return { code: status.DEADLINE_EXCEEDED, message: 'deadline exceeded' };
     if (error.name === 'AbortError') return { code: status.CANCELLED, message: 'cancelled by the caller' };
-    return { code: status.INTERNAL, message: error.message };
+    return { code: hasNoRoom(error) ? status.RESOURCE_EXHAUSTED : status.INTERNAL, message: error.message };
   }
   return { code: status.UNKNOWN, message: String(error) };
 }

@@ -1,6 +1,7 @@
-import { isNotFound, resolveImage, type Containerd, type ImageConfig, type ImageRecord } from '@criquet/runtime-containerd';
+import { ImageIncomplete, isNotFound, resolveImage, type Containerd, type ImageConfig, type ImageRecord, type ResolvedImage } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import type { CriquetConfig } from '../config/index.js';
 import { EventStream } from '../runtime/event-stream.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import { Token } from '../tokens.js';
@@ -30,7 +31,7 @@ type Resolved = Pick<IndexedImage, 'id' | 'size' | 'config' | 'chainId' | 'annot
 
 /**
  * The images of this node, by containerd's records and kept up to date by its events, whoever made or removed the image. A record
- * whose content is not whole is not shown: a new pull heals it.
+ * whose content is not whole, or that no container can be made of, is not shown: a new pull heals it.
  */
 @scoped(Lifecycle.ContainerScoped)
 export class ImageIndex {
@@ -41,6 +42,7 @@ export class ImageIndex {
 
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Config) private readonly config: CriquetConfig,
     @inject(Token.Logger) private readonly log: Logger,
     @inject(EventStream) events: EventStream,
   ) {
@@ -65,6 +67,14 @@ export class ImageIndex {
         this.forget(name);
       }
     });
+  }
+
+  /** Reads an image anew that has turned out not to be whole; nothing tells when somebody removes a part. */
+  async reread(name: string): Promise<void> {
+    const { id } = this.byName.get(name) ?? {};
+    const names = id === undefined ? [name] : this.names(id);
+    for (const each of names) this.forget(each);
+    await Promise.all(names.map((each) => this.refresh(each).catch(this.logFailure(each))));
   }
 
   all(): IndexedImage[] {
@@ -134,6 +144,7 @@ export class ImageIndex {
     }
     try {
       const resolved = await resolveImage(this.containerd.content, target);
+      await this.requireUsable(resolved, target.digest);
       this.put(name, {
         id: resolved.configDigest,
         size: resolved.size,
@@ -147,6 +158,16 @@ export class ImageIndex {
       this.forget(name);
       throw error;
     }
+  }
+
+  /** Unpacked, or with all layers that an unpacking needs. @throws ImageIncomplete */
+  private async requireUsable({ chainId, layers }: ResolvedImage, target: string): Promise<void> {
+    const { content, snapshots } = this.containerd;
+    const { containerd, runtime } = this.config;
+    const snapshotters = new Set([containerd.snapshotter, ...Object.values(runtime.handlers).map(({ snapshotter }) => snapshotter)]);
+    if (chainId === '') return;
+    for (const snapshotter of snapshotters) if (snapshotter !== '' && (await isThere(snapshots.stat(snapshotter, chainId)))) return;
+    for (const { digest } of layers) if (!(await isThere(content.info(digest)))) throw new ImageIncomplete(target, digest);
   }
 
   private byTarget(digest: string): Resolved | undefined {
@@ -172,5 +193,15 @@ export class ImageIndex {
 
   private logFailure(name: string): (error: unknown) => void {
     return (error) => this.log.warn({ image: name, err: (error as Error).message }, 'image cannot be read');
+  }
+}
+
+async function isThere(look: Promise<unknown>): Promise<boolean> {
+  try {
+    await look;
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
   }
 }

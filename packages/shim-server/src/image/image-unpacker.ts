@@ -14,7 +14,7 @@ import { removeSnapshot } from '../runtime/already-gone.js';
 import { WorkLeases } from '../runtime/work-leases.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import { Token } from '../tokens.js';
-import type { IndexedImage } from './image-index.js';
+import { ImageIndex, type IndexedImage } from './image-index.js';
 import { unusableImage } from './pull-error.js';
 
 /** Layers may be large and disks slow; containerd bounds an unpacking by nothing at all. */
@@ -31,6 +31,7 @@ export class ImageUnpacker {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(WorkLeases) private readonly leases: WorkLeases,
+    @inject(ImageIndex) private readonly index: ImageIndex,
   ) {}
 
   /** Whether there is nothing to do. */
@@ -66,6 +67,10 @@ export class ImageUnpacker {
       try {
         await this.leases.begin(lease);
         await this.unpackLayers(image.name, snapshotter, lease, signal);
+      } catch (error) {
+        // One that cannot be unpacked must not be taken for present: nobody would pull it again.
+        await this.index.reread(image.name);
+        throw error;
       } finally {
         await this.leases.end(lease);
       }

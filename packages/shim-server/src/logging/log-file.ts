@@ -1,7 +1,9 @@
 import { constants } from 'node:fs';
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { failedPrecondition } from '../errors.js';
+import { status } from '@grpc/grpc-js';
+import { failedPrecondition, hasNoRoom, ShimError } from '../errors.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 const NEWLINE = 10;
 /** Readable by the group, as the log files of containerd's CRI plugin. */
@@ -41,7 +43,7 @@ export class LogFile {
    * Opens a file for appending, and makes it and its directory where they do not exist.
    *
    * @param onDrop called for every batch that lost records.
-   * @throws FAILED_PRECONDITION when the file cannot be opened or is no regular file.
+   * @throws FAILED_PRECONDITION when the file cannot be opened or is no regular file, RESOURCE_EXHAUSTED when there is no room for it.
    */
   static async open(path: string, onDrop: (records: number, error: Error) => void = () => undefined): Promise<LogFile> {
     return new LogFile(path, await openForAppend(path), onDrop);
@@ -123,15 +125,12 @@ async function openForAppend(path: string): Promise<FileHandle> {
   try {
     handle = await open(path, OPEN_FLAGS, FILE_MODE).catch(async (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
-      await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+      await makeDirectories(dirname(path), 0o755);
       return open(path, OPEN_FLAGS, FILE_MODE);
     });
   } catch (error) {
-    const refused = failedPrecondition(
-      `log file ${JSON.stringify(path)} cannot be opened: ${(error as NodeJS.ErrnoException).code}`,
-    );
-    refused.cause = error;
-    throw refused;
+    const code = hasNoRoom(error) ? status.RESOURCE_EXHAUSTED : status.FAILED_PRECONDITION;
+    throw new ShimError(code, `log file ${JSON.stringify(path)} cannot be opened: ${(error as NodeJS.ErrnoException).code}`, { cause: error });
   }
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();

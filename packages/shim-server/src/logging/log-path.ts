@@ -1,6 +1,7 @@
-import { lstat, mkdir, realpath } from 'node:fs/promises';
+import { lstat, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, posix } from 'node:path';
 import { failedPrecondition, invalidArgument } from '../errors.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 const FIELD = 'config.log_path';
 
@@ -34,11 +35,11 @@ export function resolveLogPath(logDirectory: string, logPath: string): string {
 export async function prepareLogDirectory(logDirectory: string, path: string): Promise<void> {
   const parent = dirname(path);
   try {
-    await mkdir(logDirectory, { recursive: true, mode: 0o755 });
+    await makeDirectories(logDirectory, 0o755);
     const top = await realpath(logDirectory);
     // Before anything is made in there: the part that exists must not lead out.
     checkInside(await realpath(await deepestExisting(parent)), top, path);
-    await mkdir(parent, { recursive: true, mode: 0o755 });
+    await makeDirectories(parent, 0o755);
     checkInside(await realpath(parent), top, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;

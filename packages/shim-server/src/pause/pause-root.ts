@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layout } from '../state/layout.js';
 import { writeProgram } from '../static-program/write-program.js';
 import { pauseProgram } from './pause-program.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 /** Where runc mounts things: the root is mounted read-only, so they must be there. */
 const MOUNT_POINTS = ['dev', 'proc', 'sys', 'etc'];
@@ -15,8 +15,8 @@ const MOUNT_POINTS = ['dev', 'proc', 'sys', 'etc'];
 export async function layOutPauseRoot(layout: Layout): Promise<string> {
   const program = pauseProgram();
   const root = layout.pauseRoot(createHash('sha256').update(program).digest('hex').slice(0, 16));
-  await mkdir(root, { recursive: true, mode: 0o755 });
-  for (const directory of MOUNT_POINTS) await mkdir(join(root, directory), { recursive: true, mode: 0o755 });
+  await makeDirectories(root, 0o755);
+  for (const directory of MOUNT_POINTS) await makeDirectories(join(root, directory), 0o755);
   await writeProgram(join(root, 'pause'), program);
   return root;
 }

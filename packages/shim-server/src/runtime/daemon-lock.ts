@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { mkdir, open, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import koffi from 'koffi';
+import { makeDirectories } from './make-directories.js';
 
 const flock = koffi.load(null).func('int flock(int fd, int operation)');
 const LOCK_EX_NB = 2 | 4;
@@ -21,7 +22,7 @@ export class DaemonLock {
    * @param text of at most 64 bytes; it stands in the file, followed by blanks, until the lock is released, or longer when the process is killed.
    */
   static async take(file: string, taken: string, text = ''): Promise<DaemonLock> {
-    await mkdir(dirname(file), { recursive: true, mode: 0o711 });
+    await makeDirectories(dirname(file), 0o711);
     // Not emptied by opening it: what its holder wrote stays.
     const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (flock(handle.fd, LOCK_EX_NB) !== 0) {

@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { open, readFile, readlink, rm, writeFile, type FileHandle } from 'node:fs/promises';
+import { open, readFile, readlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+
+/** Of the pid file; what does not need them is blank. */
+const TEXT_BYTES = 16;
 
 /**
  * Keeps FIFOs open between an orderly shutdown and the next start.
@@ -40,7 +43,11 @@ export class FifoKeeper {
       });
       keeper.unref();
       await this.release();
-      await writeFile(this.pidFile, String(keeper.pid), { mode: 0o600 });
+      await this.note(String(keeper.pid)).catch((error: unknown) => {
+        // Nobody would find it.
+        keeper.kill('SIGKILL');
+        throw error;
+      });
       this.log.debug({ pid: keeper.pid, fifos: handles.length }, 'FIFOs are kept open');
     } catch (error) {
       this.log.warn({ err: (error as Error).message }, 'FIFOs cannot be kept open; a container that ends meanwhile loses what was not read');
@@ -52,6 +59,7 @@ export class FifoKeeper {
   /** Ends the one that an earlier daemon left; call it when the FIFOs that count are open again. */
   async release(): Promise<void> {
     const pid = Number(await readFile(this.pidFile, 'utf8').catch(() => ''));
+    await this.note('').catch(() => undefined);
     if (!Number.isSafeInteger(pid) || pid <= 1) return;
     // The number may belong to another process by now. An older criquet's program lies elsewhere in the same directory.
     const executable = await readlink(`/proc/${pid}/exe`).catch(() => '');
@@ -62,7 +70,16 @@ export class FifoKeeper {
         // It has ended by itself.
       }
     }
-    await rm(this.pidFile, { force: true });
+  }
+
+  /** Laid over what stands there and never cut off: made at the first start, the file has its room when the disk is full. */
+  private async note(text: string): Promise<void> {
+    const file = await open(this.pidFile, constants.O_RDWR | constants.O_CREAT, 0o600);
+    try {
+      await file.write(text.padEnd(TEXT_BYTES), 0);
+    } finally {
+      await file.close();
+    }
   }
 
   private get pidFile(): string {

@@ -1,4 +1,4 @@
-import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chown, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { PodSandboxConfig } from '@criquet/cri-api';
@@ -8,6 +8,7 @@ import { mount, MountFlag, unmount } from '../runtime/mount.js';
 import { hasHostIpc, hasHostNetwork, onNode, podUserNamespace, ROOT_USER, type PodFiles } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 
 /** The files and the shared memory that a sandbox's containers see: /etc/hosts, /etc/hostname, /etc/resolv.conf, /dev/shm. */
 @scoped(Lifecycle.ContainerScoped)
@@ -30,7 +31,7 @@ export class SandboxFiles {
 
   async create(sandboxId: string, config: PodSandboxConfig): Promise<void> {
     const paths = this.paths(sandboxId, config);
-    await mkdir(this.layout.sandboxFiles(sandboxId), { recursive: true, mode: 0o711 });
+    await makeDirectories(this.layout.sandboxFiles(sandboxId), 0o711);
     const [nodeHosts, etcResolvConf, resolvedConf] = await Promise.all(
       ['/etc/hosts', '/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'].map(textOrNothing),
     );
@@ -43,7 +44,7 @@ export class SandboxFiles {
     ]);
     if (root !== undefined) await Promise.all([paths.hosts, paths.hostname, paths.resolvConf].map((file) => chown(file, root.uid, root.gid)));
     if (!hasHostIpc(config)) {
-      await mkdir(paths.shm, { recursive: true, mode: 0o700 });
+      await makeDirectories(paths.shm, 0o700);
       mount('shm', paths.shm, 'tmpfs', MountFlag.nosuid | MountFlag.nodev | MountFlag.noexec, `mode=1777,size=${this.config.container.shmSize}${root === undefined ? '' : `,uid=${root.uid},gid=${root.gid}`}`);
     }
   }

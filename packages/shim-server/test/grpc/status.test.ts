@@ -17,6 +17,7 @@ test('every kind of error becomes one status', (t) => {
   t.same(toStatus(new DOMException('x', 'TimeoutError')), { code: status.DEADLINE_EXCEEDED, message: 'deadline exceeded' });
   t.same(toStatus(new DOMException('x', 'AbortError')), { code: status.CANCELLED, message: 'cancelled by the caller' });
   t.same(toStatus(new Error('bug')), { code: status.INTERNAL, message: 'bug' });
+  for (const code of ['ENOSPC', 'EDQUOT']) t.same(toStatus(Object.assign(new Error('full'), { code })), { code: status.RESOURCE_EXHAUSTED, message: 'full' });
   t.same(toStatus('text'), { code: status.UNKNOWN, message: 'text' });
   t.end();
 });

@@ -5,6 +5,7 @@ import { ContainerdError, type Containerd, type ImageRecord } from '@criquet/run
 import { fakeImage, fakeImageRecord, type FakeImage } from '@criquet/runtime-containerd/testing';
 import { pino } from 'pino';
 import { test } from 'tap';
+import { defaultConfig } from '../../src/config/index.js';
 import { ImageIndex } from '../../src/image/image-index.js';
 import type { EventStream } from '../../src/runtime/event-stream.js';
 
@@ -12,6 +13,7 @@ import type { EventStream } from '../../src/runtime/event-stream.js';
 function fakeContainerd() {
   const records = new Map<string, FakeImage>();
   const blobs = new Map<string, Buffer>();
+  const snapshots = new Set<string>();
   const held: { list?: Promise<void>; read?: Promise<void> } = {};
   const record = (name: string, image: FakeImage): ImageRecord => ({ labels: {}, createdAt: 1n, updatedAt: 1n, ...fakeImageRecord(name, image) });
   const containerd = {
@@ -34,6 +36,16 @@ function fakeContainerd() {
         if (data === undefined) throw new ContainerdError(status.NOT_FOUND, 'content.read', digest);
         return data;
       },
+      async info(digest: string) {
+        await Promise.resolve();
+        if (!blobs.has(digest)) throw new ContainerdError(status.NOT_FOUND, 'content.info', digest);
+      },
+    },
+    snapshots: {
+      async stat(_snapshotter: string, key: string) {
+        await Promise.resolve();
+        if (!snapshots.has(key)) throw new ContainerdError(status.NOT_FOUND, 'snapshots.stat', key);
+      },
     },
   };
   const put = (name: string, image: FakeImage) => {
@@ -41,8 +53,8 @@ function fakeContainerd() {
     for (const { digest, data } of image.blobs) blobs.set(digest, data);
   };
   const events = new EventEmitter();
-  const index = new ImageIndex(containerd as unknown as Containerd, pino({ level: 'silent' }), events as unknown as EventStream);
-  return { index, put, records, held, events };
+  const index = new ImageIndex(containerd as unknown as Containerd, defaultConfig(), pino({ level: 'silent' }), events as unknown as EventStream);
+  return { index, put, records, blobs, snapshots, held, events };
 }
 
 function gate() {
@@ -109,4 +121,26 @@ test('two beginnings of ids are ambiguous: no image', async (t) => {
   t.equal(index.find(image.id.slice(7, 18)), undefined, 'shorter than 12 digits is none');
   t.same(index.names(image.id), ['reg.test/a:1']);
   t.same(index.names('sha256:none'), []);
+});
+
+test('I1 an image without a layer is shown as long as it is unpacked, and one that turns out broken goes with all its names', async (t) => {
+  const { index, put, blobs, snapshots } = fakeContainerd();
+  const image = fakeImage({ files: { a: 'x' } });
+  for (const name of ['reg.test/a:1', 'reg.test/b:1']) put(name, image);
+  await index.load();
+  const { chainId = '' } = index.find('reg.test/a:1') ?? {};
+  const layer = image.blobs[0]?.digest ?? '';
+  t.not(chainId, '');
+  t.ok(blobs.delete(layer));
+  snapshots.add(chainId);
+  await index.reread('reg.test/a:1');
+  t.equal(index.find('reg.test/a:1')?.id, image.id);
+  snapshots.clear();
+  await index.refresh('reg.test/a:1');
+  t.ok(index.find('reg.test/a:1'), 'nothing told');
+  await index.reread('reg.test/a:1');
+  t.same(index.all(), []);
+  put('reg.test/a:1', image);
+  await index.refresh('reg.test/a:1');
+  t.same(index.find('reg.test/a:1')?.repoTags, ['reg.test/a:1']);
 });
