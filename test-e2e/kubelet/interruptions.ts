@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { describeGaps, LineCount, type LineOf, type StreamAccount } from '../harness/counted-lines.js';
+import { LineJoiner, parseLogRecords } from '../harness/log-records.js';
 import { eventually } from '../harness/eventually.js';
 import { pod, shell, STAY } from './manifest.js';
 import { containerOf } from './pod-status.js';
@@ -15,8 +17,7 @@ const LOST_AT_MOST = 64 * 1024;
 const SLOW = 'i=0; while :; do i=$((i+1)); echo $i; sleep 0.1; done';
 const TEXT = ' a line that is somewhat longer than a number';
 const FAST = `i=0; while :; do i=$((i+1)); echo "$i${TEXT}"; done`;
-/** What their lines have behind the number. */
-const REST = { slow: '\n', fast: `${TEXT}\n` };
+const LINES: Readonly<Record<'slow' | 'fast', LineOf>> = { slow: String, fast: (n) => `${n}${TEXT}` };
 
 const PODS: Readonly<Record<string, string>> = { slow: SLOW, fast: FAST, probed: STAY };
 
@@ -37,9 +38,9 @@ await onCriquet(async (t, side) => {
       const now = containerOf(await side.ready(name), 'main');
       t.match(now, { containerID: id, restartCount: 0 }, `${name} goes on in the same container`);
     }
-    const last = (await numbers(side, 'slow')).at(-1) ?? 0;
+    const last = (await account(side, 'slow')).last;
     await eventually(async () => {
-      if (((await numbers(side, 'slow')).at(-1) ?? 0) <= last) throw new Error(`the log stands at ${last}`);
+      if ((await account(side, 'slow')).last <= last) throw new Error(`the log stands at ${last}`);
     });
   };
   const runtimeUp = (): Promise<void> =>
@@ -81,29 +82,27 @@ await onCriquet(async (t, side) => {
   });
 
   for (const name of ['slow', 'fast'] as const) {
-    const all = await numbers(side, name);
-    const lost = all.flatMap((number, index) => {
-      const gap = number - (all[index - 1] ?? number - 1) - 1;
-      return gap === 0 ? [] : [{ gap, bytes: gap * (String(number - 1).length + REST[name].length) }];
-    });
-    t.ok(all.length > 100 && lost.every(({ gap }) => gap > 0), `${name}: ${all.length} lines, each once and in order`);
+    const { lines, gaps, wrong } = await account(side, name);
+    t.ok(lines > 100 && wrong.length === 0, `${name}: ${lines} lines, each once and in order: ${wrong.join('; ')}`);
     // Killed twice.
-    const told = lost.map(({ gap, bytes }) => `${gap} lines of ${bytes} bytes`).join(', ') || 'nothing';
-    t.ok(lost.length <= 2 && lost.every(({ bytes }) => bytes <= LOST_AT_MOST), `${name}: lost ${told}`);
+    t.ok(gaps.length <= 2 && gaps.every(({ bytes }) => bytes <= LOST_AT_MOST), `${name}: lost ${describeGaps(gaps)}`);
   }
 });
 
-/** All numbers that a container wrote, from its rotated logs too. */
-async function numbers(side: Side, name: string): Promise<number[]> {
+/** The lines that a container wrote, in its rotated logs too. */
+async function account(side: Side, name: keyof typeof LINES): Promise<StreamAccount> {
   const { metadata } = await side.pod(name);
   const directory = side.machine.room.outside(`/var/log/pods/default_${metadata.name}_${metadata.uid}/main`);
-  const found: number[] = [];
-  for (const file of (await readdir(directory)).filter((entry) => entry.endsWith('.log')).sort()) {
+  const joiner = new LineJoiner('stdout');
+  const count = new LineCount(LINES[name]);
+  // The one that is written to has no time in its name.
+  const files = (await readdir(directory)).filter((entry) => /\.log(\.\d{8}-\d{6})?$/.test(entry)).sort((a, b) => (a.length > b.length ? -1 : a.length < b.length ? 1 : a < b ? -1 : 1));
+  for (const file of files) {
     const text = await readFile(join(directory, file), 'utf8');
-    for (const line of text.split('\n')) {
-      const [, number] = /^\S+ stdout F (\d+)/.exec(line) ?? [];
-      if (number !== undefined) found.push(Number(number));
+    for (const record of parseLogRecords(text.slice(0, text.lastIndexOf('\n') + 1), file)) {
+      const line = joiner.add(record);
+      if (line !== undefined) count.add(line);
     }
   }
-  return found;
+  return count.account();
 }
