@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { describeGaps, type LineOf, type StreamAccount } from '../harness/counted-lines.js';
 import { eventually } from '../harness/eventually.js';
 import { pod, shell, STAY } from './manifest.js';
-import { numbers } from './numbers.js';
 import { containerOf } from './pod-status.js';
 import { onCriquet } from './side-by-side.js';
+import type { Side } from './side.js';
 import type { Test } from './side-by-side.js';
+import { writtenLines } from './written-lines.js';
 
 /** The pipe of a stream: what a killed daemon may lose of it (ARCHITECTURE.md, Records and recovery). */
 const LOST_AT_MOST = 64 * 1024;
@@ -13,8 +15,7 @@ const LOST_AT_MOST = 64 * 1024;
 const SLOW = 'i=0; while :; do i=$((i+1)); echo $i; sleep 0.1; done';
 const TEXT = ' a line that is somewhat longer than a number';
 const FAST = `i=0; while :; do i=$((i+1)); echo "$i${TEXT}"; done`;
-/** What their lines have behind the number. */
-const REST = { slow: '\n', fast: `${TEXT}\n` };
+const LINES: Readonly<Record<'slow' | 'fast', LineOf>> = { slow: String, fast: (n) => `${n}${TEXT}` };
 
 const PODS: Readonly<Record<string, string>> = { slow: SLOW, fast: FAST, probed: STAY };
 
@@ -35,9 +36,9 @@ await onCriquet(async (t, side) => {
       const now = containerOf(await side.ready(name), 'main');
       t.match(now, { containerID: id, restartCount: 0 }, `${name} goes on in the same container`);
     }
-    const last = (await numbers(side, 'slow')).at(-1) ?? 0;
+    const last = (await account(side, 'slow')).last;
     await eventually(async () => {
-      if (((await numbers(side, 'slow')).at(-1) ?? 0) <= last) throw new Error(`the log stands at ${last}`);
+      if ((await account(side, 'slow')).last <= last) throw new Error(`the log stands at ${last}`);
     });
   };
   const runtimeUp = (): Promise<void> =>
@@ -79,14 +80,13 @@ await onCriquet(async (t, side) => {
   });
 
   for (const name of ['slow', 'fast'] as const) {
-    const all = await numbers(side, name);
-    const lost = all.flatMap((number, index) => {
-      const gap = number - (all[index - 1] ?? number - 1) - 1;
-      return gap === 0 ? [] : [{ gap, bytes: gap * (String(number - 1).length + REST[name].length) }];
-    });
-    t.ok(all.length > 100 && lost.every(({ gap }) => gap > 0), `${name}: ${all.length} lines, each once and in order`);
+    const { lines, gaps, wrong } = await account(side, name);
+    t.ok(lines > 100 && wrong.length === 0, `${name}: ${lines} lines, each once and in order: ${wrong.join('; ')}`);
     // Killed twice.
-    const told = lost.map(({ gap, bytes }) => `${gap} lines of ${bytes} bytes`).join(', ') || 'nothing';
-    t.ok(lost.length <= 2 && lost.every(({ bytes }) => bytes <= LOST_AT_MOST), `${name}: lost ${told}`);
+    t.ok(gaps.length <= 2 && gaps.every(({ bytes }) => bytes <= LOST_AT_MOST), `${name}: lost ${describeGaps(gaps)}`);
   }
 });
+
+function account(side: Side, name: keyof typeof LINES): Promise<StreamAccount> {
+  return writtenLines(side, name, LINES[name]);
+}

@@ -7,12 +7,12 @@ import { eventually } from '../harness/eventually.js';
 import { assertOneOfEach } from './census.js';
 import { Churn } from './churn.js';
 import { pod, shell, STAY } from './manifest.js';
-import { numbers } from './numbers.js';
 import { conditionOf, containerOf, type Pod } from './pod-status.js';
 import { parseMetrics } from './prometheus.js';
 import { Releases } from './releases.js';
 import { onCriquet } from './side-by-side.js';
 import type { Side } from './side.js';
+import { writtenLines } from './written-lines.js';
 
 const form = readForm();
 const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
@@ -72,12 +72,12 @@ await onCriquet(
     const { lasting, ended, wrong } = churn.result;
     t.strictSame(wrong, [], 'pods that came and went meanwhile were started once and have their true exit codes');
     t.ok(lasting + ended >= WORKERS, 'and there were some');
-    const written = await numbers(side, 'writes');
-    t.strictSame(written.findIndex((number, index) => number !== index + 1), -1, `${written.length} lines, each once and in order`);
+    const written = await writtenLines(side, 'writes', String);
+    t.strictSame([written.gaps, written.wrong], [[], []], `${written.lines} lines, each once and in order`);
     await assertOneOfEach(t, side);
     t.comment(
       `${side.label}: ${UPGRADES} upgrades, criquet away for ${Math.max(...away)} ms at most; ${lasting} pods came and went, ${ended} ended by themselves, ` +
-        `${written.length} lines; ${await probes(side)}; CRIQUET_FAULTS_SEED=${SEED}`,
+        `${written.lines} lines; ${await probes(side)}; CRIQUET_FAULTS_SEED=${SEED}`,
     );
 
     /** In the same containers as in the beginning, never restarted and ready all the time. */

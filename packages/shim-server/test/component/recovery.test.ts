@@ -6,7 +6,8 @@ import { attaching } from '@criquet/network-cni/testing';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
 import { mount } from '../../src/runtime/mount.js';
-import { eventually, NAMESPACE, Shim } from './shim-harness.js';
+import { containerCodec } from '../../src/state/container-record.js';
+import { eventually, IMAGE, NAMESPACE, Shim } from './shim-harness.js';
 
 const byName = (name: string) => ({ metadata: { name, namespace: 'ns', uid: name, attempt: 0 } });
 
@@ -342,7 +343,7 @@ test('L7 a shim that does not answer does not hold up the start, and all recover
   });
 });
 
-test('T2 many containers and pods with big annotations', async (t) => {
+test('T2 more in the records than one message may hold', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
   const annotations = { big: 'x'.repeat(200_000) };
@@ -353,6 +354,43 @@ test('T2 many containers and pods with big annotations', async (t) => {
   // 20 MB of them: one list would be more than a message may hold.
   const filtered = await shim.cri.runtime.listPodSandbox({ filter: { id: ids[75] ?? '' } });
   t.equal(filtered.items.length, 1);
+});
+
+test('T2 big lists: 3,000 exited containers with annotations of 6 KiB', { timeout: 120_000 }, async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const pods = [await shim.runPod(byName('many')), await shim.runPod(byName('few'))];
+  const annotations = { note: 'x'.repeat(6 * 1024) };
+  const exitedIn = async (pod: string) => {
+    const containerId = await shim.startContainer(pod, { annotations });
+    shim.containerd.process(NAMESPACE, containerId).exit(4);
+    await exited(shim, containerId);
+    return containerId;
+  };
+  const likes = [await exitedIn(pods[0] ?? ''), await exitedIn(pods[1] ?? '')];
+  await shim.stopServing();
+  const { containers } = shim.containerd.state(NAMESPACE);
+  for (let index = 2; index < 3_000; index++) {
+    const record = containers.get(likes[index < 2_400 ? 0 : 1] ?? '');
+    const extension = record?.extensions[containerCodec.key];
+    if (record === undefined || extension === undefined) throw new Error('no record');
+    const id = index.toString(16).padStart(64, '0');
+    const { typeUrl, value } = containerCodec.encode({ ...containerCodec.decode(extension), id, name: `copy-${index}` });
+    containers.set(id, { ...record, id, extensions: { [containerCodec.key]: { typeUrl, value: Buffer.from(value) } } });
+  }
+  await shim.restart();
+  const { runtime, image } = shim.cri;
+  const many = (await runtime.listContainers({ filter: { podSandboxId: pods[0] ?? '' } })).containers;
+  t.equal(many.length, 2_399, 'a reply of nearly 16 MiB');
+  t.ok(many.every((container) => container.state === 2 && container.annotations.note?.length === 6 * 1024));
+  await t.rejects(runtime.listContainers({}), { code: status.RESOURCE_EXHAUSTED, details: /grpc\.max_message_size/ }, 'one of more is refused');
+  const seen = new Set<string>();
+  for await (const { containers: some } of runtime.streamContainers({})) for (const { id } of some) seen.add(id);
+  t.equal(seen.size, 3_000, 'StreamContainers has no such limit');
+  const request = { image: { image: IMAGE, annotations: { note: 'x'.repeat(16 * 1024 * 1024 - 1_000) } } };
+  t.ok((await image.imageStatus(request)).image, 'a request of nearly 16 MiB');
+  t.match((await runtime.containerStatus({ containerId: `${'0'.repeat(61)}bb7` })).status, { exitCode: 4 });
+  t.match((await runtime.podSandboxStatus({ podSandboxId: pods[0] ?? '' })).status, { state: 0 });
 });
 
 test('mounts that a killed daemon left for looking into an image are taken away', async (t) => {

@@ -4,10 +4,10 @@ import { removeTree } from '../../checkpoint/checkpoint-directory.js';
 import { isObjectId } from '../../state/object-id.js';
 import type { Holding, HoldingKind } from '../holding.js';
 
-/** Names of a directory's entries; none where it is not there. */
+/** Names of a directory's entries; none where it is not there, or where something else stands in its place. */
 export async function namesIn(directory: string): Promise<string[]> {
   return readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
     throw error;
   });
 }
