@@ -11,7 +11,7 @@ export async function writtenLines(side: Side, name: string, lineOf: LineOf): Pr
   const joiner = new LineJoiner('stdout');
   const count = new LineCount(lineOf);
   // The one that is written to has no time in its name.
-  const files = (await readdir(directory)).filter((entry) => /\.log(\.\d{8}-\d{6})?$/.test(entry)).sort((a, b) => (a.length > b.length ? -1 : a.length < b.length ? 1 : a < b ? -1 : 1));
+  const files = (await readdir(directory)).filter((entry) => /\.log(\.\d{8}-\d{6})?$/.test(entry)).sort((a, b) => b.length - a.length || a.localeCompare(b));
   for (const file of files) {
     const text = await readFile(join(directory, file), 'utf8');
     for (const record of parseLogRecords(text.slice(0, text.lastIndexOf('\n') + 1), file)) {

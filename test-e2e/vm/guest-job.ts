@@ -42,5 +42,14 @@ export const GUEST = { job: '/job', results: '/results', nodes: '/srv' } as cons
 /** Files of the results disk, beside those of the steps. */
 export const RESULT_FILES = { outcomes: 'outcomes.json', exitCode: 'exit-code' } as const;
 
-/** The suite of `deploy/node`: it needs the kubelet, and gets what `scripts/release-tree` makes as `release` on the job's disk. */
+/** What a job prints on the console to lose its power, in a guest that is run with `powerCut`. */
+export const POWER_CUT = 'criquet-e2e: cut the power of this node';
+
+/** The suite of `deploy/node`. */
 export const KUBELET_SWITCH = 'vm/in-guest/kubelet-switch.test.js';
+
+/** The suite whose node loses its power. */
+export const NODE_REBOOT = 'vm/in-guest/node-reboot.test.js';
+
+/** Suites that need the kubelet, and get what `scripts/release-tree` makes as `release` on the job's disk. */
+export const ON_RELEASE_TREE: readonly string[] = [KUBELET_SWITCH, NODE_REBOOT];

@@ -1,9 +1,11 @@
 /** The two kernels a guest can have: Debian's under QEMU without hardware virtualisation, or user-mode Linux. */
 export type GuestKernel = 'qemu' | 'uml';
 
-/** Disks of a guest: its system, which is never written, and two of the run's own. */
+/** Disks of a guest: its system and two of the run's own. */
 export interface GuestDisks {
   readonly system: string;
+  /** Whether the system is the run's own too; otherwise its image is never written. */
+  readonly ownSystem: boolean;
   readonly job: string;
   readonly results: string;
 }
@@ -36,8 +38,8 @@ export function qemuCommand(kernel: string, disks: GuestDisks, resources: { cpus
       ...['-machine', 'q35,usb=off', '-accel', 'tcg,thread=multi,tb-size=512', '-cpu', 'Nehalem'],
       ...['-smp', String(resources.cpus), '-m', String(resources.memoryMib)],
       ...['-kernel', kernel, '-append', [...COMMON, 'root=/dev/nvme0n1', 'console=ttyS0', 'mitigations=off'].join(' ')],
-      // Not locked: it is never written, and several guests may run on one image.
-      ...disk('system', disks.system, 'snapshot=on,file.locking=off', 'nvme'),
+      // Not locked where it is never written: several guests may run on one image.
+      ...disk('system', disks.system, disks.ownSystem ? 'snapshot=off' : 'snapshot=on,file.locking=off', 'nvme'),
       ...disk('job', disks.job, 'readonly=on', 'virtio-blk-pci'),
       ...disk('results', disks.results, 'snapshot=off', 'virtio-blk-pci'),
       ...['-device', 'virtio-rng-pci'],
@@ -58,7 +60,7 @@ export function umlCommand(kernel: string, disks: GuestDisks, resources: { cpu: 
     args: [
       ...['--cpu-list', String(resources.cpu), kernel],
       ...[`mem=${resources.memoryMib}M`, 'ncpus=1', 'seccomp=on', `uml_dir=${directory}/`, 'umid=guest'],
-      ...[`ubd0=${directory}/system.cow,${disks.system}`, `ubd1r=${disks.job}`, `ubd2=${disks.results}`],
+      ...[`ubd0=${disks.ownSystem ? '' : `${directory}/system.cow,`}${disks.system}`, `ubd1r=${disks.job}`, `ubd2=${disks.results}`],
       ...['con=null', 'con0=null,fd:1', 'con1=null,fd:1', 'root=/dev/ubda', ...COMMON, 'lsm=apparmor'],
     ],
   };

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { findTool, type Environment } from '../harness/environment.js';
 import { run } from '../harness/run.js';
 import { copyCheckout } from './copy-checkout.js';
-import { GUEST, KUBELET_SWITCH, type GuestJob } from './guest-job.js';
+import { GUEST, ON_RELEASE_TREE, type GuestJob } from './guest-job.js';
 
 /** The programs that a suite in the guest may look for; there are far bigger ones. */
 const GUEST_TOOLS = ['runc', 'crictl', 'critest', 'ginkgo', 'kubelet'];
@@ -42,7 +42,7 @@ export async function layOutJob(directory: string, environment: Environment, job
     if (source !== undefined) await copy(source, 'tools', name);
   }
   variables.CRIQUET_E2E_TOOLS = inGuest('tools');
-  if (job.steps.some((step) => step.kind === 'suite' && step.file === KUBELET_SWITCH)) {
+  if (job.steps.some((step) => step.kind === 'suite' && ON_RELEASE_TREE.includes(step.file))) {
     await run(join(environment.checkout, 'scripts', 'release-tree'), [join(directory, 'release')], { timeoutMs: 180_000 });
     // As deploy/image has it.
     await copy(process.execPath, 'release', 'bin', 'node');

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { formatResults } from '../critest/report.js';
 import { countOf, oneOf, readCommandLine } from '../harness/command-line.js';
 import { readEnvironment } from '../harness/environment.js';
-import type { GuestJob, GuestStep } from './guest-job.js';
+import { NODE_REBOOT, type GuestJob, type GuestStep } from './guest-job.js';
 import { layOutJob } from './job-files.js';
 import { kernelFile, SLOWNESS, systemImage } from './provided.js';
 import { readCritestResults, readOutcomes } from './results.js';
@@ -56,6 +56,7 @@ try {
     workDirectory: join(directory, 'work'),
     resultsDirectory,
     timeoutMs: minutes * 60_000,
+    powerCut: values.suite.includes(NODE_REBOOT),
     onLine: (line) => {
       console.log(line);
     },

@@ -3,7 +3,7 @@ import type { SpecResult } from '../report/junit.js';
 import { readSkipList } from '../critest/skip-list.js';
 import { judge, type Verdict } from '../critest/verdicts.js';
 import { findTool, type Engine, type Environment } from '../harness/environment.js';
-import { KUBELET_SWITCH, type GuestStep } from './guest-job.js';
+import { KUBELET_SWITCH, NODE_REBOOT, type GuestStep } from './guest-job.js';
 import type { GuestKernel } from './guest-kernel.js';
 import { judgeNames, readSpecNames } from './spec-names.js';
 
@@ -16,6 +16,8 @@ export interface GuestPlan {
   readonly judge: (results: readonly SpecResult[]) => Verdict[];
   /** Milliseconds after which the guest is ended. */
   readonly timeoutMs: number;
+  /** See `GuestRun`. */
+  readonly powerCut?: boolean;
 }
 
 /** The suites that run in both kinds of guest. */
@@ -43,20 +45,29 @@ export async function chosenGuests(environment: Environment, whole: boolean): Pr
   if (!whole) return [qemu];
   const skips = await readSkipList(join(environment.checkout, 'test-e2e', 'critest', 'skips'));
   const engines = Object.keys(environment.containerd) as Engine[];
+  // The kubelet is built where the suites under Kubernetes run.
+  const withKubelet = (await findTool(environment, 'kubelet')) !== undefined;
   const uml: GuestPlan = {
     name: 'user-mode Linux',
     kernel: 'uml',
     steps: [
       ...engines.map((version): GuestStep => ({ kind: 'critest', name: `critest-${version}`, engine: version, runtime: 'criquet' })),
       { kind: 'suite', name: 'systemd-node', engine, file: SYSTEMD_NODE },
-      // The kubelet is built where the suites under Kubernetes run.
-      ...((await findTool(environment, 'kubelet')) === undefined ? [] : [{ kind: 'suite', name: 'kubelet-switch', engine, file: KUBELET_SWITCH } as const]),
+      ...(withKubelet ? [{ kind: 'suite', name: 'kubelet-switch', engine, file: KUBELET_SWITCH } as const] : []),
       ...LIFECYCLE.map((name): GuestStep => ({ kind: 'suite', name, engine, file: `lifecycle/${name}.test.js` })),
     ],
     judge: (results) => judge(results, skips, { apparmor: true }),
     timeoutMs: 90 * 60_000,
   };
-  return [qemu, uml];
+  const reboot: GuestPlan = {
+    name: 'user-mode Linux, whose power is cut',
+    kernel: 'uml',
+    steps: [{ kind: 'suite', name: 'node-reboot', engine, file: NODE_REBOOT }],
+    judge: () => [],
+    timeoutMs: 20 * 60_000,
+    powerCut: true,
+  };
+  return [qemu, uml, ...(withKubelet ? [reboot] : [])];
 }
 
 function newestEngine(environment: Environment): Engine {

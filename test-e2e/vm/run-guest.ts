@@ -4,9 +4,9 @@ import { access, mkdir, readFile, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { JOB_LABEL, makeDisk, makeEmptyDisk, readDisk, RESULTS_LABEL } from './disk.js';
+import { copyWithJournal, JOB_LABEL, makeDisk, makeEmptyDisk, readDisk, RESULTS_LABEL } from './disk.js';
 import { qemuCommand, umlCommand, type GuestCommand, type GuestDisks, type GuestKernel } from './guest-kernel.js';
-import { RESULT_FILES } from './guest-job.js';
+import { POWER_CUT, RESULT_FILES } from './guest-job.js';
 
 export interface GuestRun {
   readonly kernel: GuestKernel;
@@ -20,8 +20,13 @@ export interface GuestRun {
   readonly workDirectory: string;
   /** Where the results and the console's output go. */
   readonly resultsDirectory: string;
-  /** Milliseconds after which the guest is ended. */
+  /** Milliseconds after which the guest is ended, counted anew at each boot. */
   readonly timeoutMs: number;
+  /**
+   * Whether its power can be cut: its system is a copy with a journal, and when the job prints `POWER_CUT` the guest is gone at once, with all that it
+   * has not written yet, and is booted again on the disks that are left. Default: the system is thrown away after one boot.
+   */
+  readonly powerCut?: boolean;
   /** Called with each line on the guest's console. */
   readonly onLine?: (line: string) => void;
 }
@@ -40,27 +45,37 @@ const RESULTS_MIB = 512;
 /** Boots a guest, which runs its job and turns itself off, and copies what it left on its results disk. */
 export async function runGuest(run: GuestRun): Promise<GuestEnd> {
   const begun = performance.now();
+  const ownSystem = run.powerCut === true;
   const disks: GuestDisks = {
-    system: run.image,
+    system: ownSystem ? join(run.workDirectory, 'system.ext4') : run.image,
+    ownSystem,
     job: join(run.workDirectory, 'job.ext4'),
     results: join(run.workDirectory, 'results.ext4'),
   };
   await mkdir(run.workDirectory, { recursive: true });
   try {
+    if (ownSystem) await copyWithJournal(run.image, disks.system);
     await makeDisk(disks.job, JOB_LABEL, run.jobDirectory);
+    await makeEmptyDisk(disks.results, RESULTS_LABEL, RESULTS_MIB);
+    const console: string[] = [];
     for (let boots = 1; ; boots++) {
-      await makeEmptyDisk(disks.results, RESULTS_LABEL, RESULTS_MIB);
-      const console = await boot(run, disks);
+      const lines = await boot(run, disks);
+      console.push(...lines);
+      if (ownSystem && lines.some(isPowerCut)) continue;
       await rm(run.resultsDirectory, { recursive: true, force: true });
       await readDisk(disks.results, run.resultsDirectory);
       await writeConsole(run.resultsDirectory, console);
       const exitCode = await readExitCode(run.resultsDirectory);
-      if (exitCode === undefined && boots < 3 && isEmulatorFault(run.kernel, console)) continue;
+      if (exitCode === undefined && boots < 3 && isEmulatorFault(run.kernel, lines)) continue;
       return { exitCode, seconds: (performance.now() - begun) / 1000, boots };
     }
   } finally {
     await rm(run.workDirectory, { recursive: true, force: true });
   }
+}
+
+function isPowerCut(line: string): boolean {
+  return line.includes(POWER_CUT);
 }
 
 /** Multi-threaded emulation in QEMU 7.2 sometimes executes a half patched instruction, on which the kernel dies at boot. */
@@ -79,15 +94,6 @@ async function boot(run: GuestRun, disks: GuestDisks): Promise<string[]> {
     detached: true,
   });
   const lines: string[] = [];
-  const read = (stream: NodeJS.ReadableStream): void => {
-    createInterface({ input: stream }).on('line', (line) => {
-      const text = withoutControls(line);
-      lines.push(text);
-      run.onLine?.(text);
-    });
-  };
-  read(child.stdout);
-  read(child.stderr);
   const end = (): void => {
     if (child.pid === undefined) return;
     try {
@@ -96,6 +102,16 @@ async function boot(run: GuestRun, disks: GuestDisks): Promise<string[]> {
       // It has ended.
     }
   };
+  const read = (stream: NodeJS.ReadableStream): void => {
+    createInterface({ input: stream }).on('line', (line) => {
+      const text = withoutControls(line);
+      lines.push(text);
+      run.onLine?.(text);
+      if (run.powerCut === true && isPowerCut(text)) end();
+    });
+  };
+  read(child.stdout);
+  read(child.stderr);
   const late = setTimeout(() => {
     lines.push(`the guest was ended after ${run.timeoutMs / 1000} s`);
     end();

@@ -24,7 +24,7 @@ async function runPlan(t: Test, plan: GuestPlan): Promise<void> {
   // Where scripts/test sweeps up after a run that was cut off, the guest included.
   const directory = await mkdtemp(join(environment.root, 'criquet-vm-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const resultsDirectory = join(environment.checkout, 'results', 'vm', plan.kernel);
+  const resultsDirectory = join(environment.checkout, 'results', 'vm', plan.powerCut === true ? `${plan.kernel}-power-cut` : plan.kernel);
   const laidOut = performance.now();
   await layOutJob(join(directory, 'job'), environment, { steps: plan.steps }, SLOWNESS[plan.kernel]);
   t.comment(`job laid out in ${((performance.now() - laidOut) / 1000).toFixed(0)} s`);
@@ -36,6 +36,7 @@ async function runPlan(t: Test, plan: GuestPlan): Promise<void> {
     workDirectory: join(directory, 'work'),
     resultsDirectory,
     timeoutMs: plan.timeoutMs,
+    powerCut: plan.powerCut === true,
     onLine: (line) => {
       t.comment(line);
     },

@@ -9,10 +9,18 @@ import { eventually } from '../../harness/eventually.js';
 import { BUSYBOX } from '../../harness/pods.js';
 import { run, tryRun } from '../../harness/run.js';
 import { GUEST } from '../guest-job.js';
-import { CONTAINERD_CONFIG, CONTAINERD_ENDPOINT, crictl, INSTANCE_CONFIG, KUBELET_CONFIG, KUBELET_FLAGS, SystemdKubelet } from './systemd-kubelet.js';
+import {
+  CONTAINERD_CONFIG,
+  CONTAINERD_ENDPOINT,
+  CRIQUET_ENDPOINT,
+  CRIQUET_NODE as NODE,
+  crictl,
+  INSTANCE_CONFIG,
+  KUBELET_CONFIG,
+  KUBELET_FLAGS,
+  SystemdKubelet,
+} from './systemd-kubelet.js';
 
-const CRIQUET_ENDPOINT = 'unix:///run/criquet/criquet.sock';
-const NODE = '/opt/criquet/libexec/criquet-node';
 const CHANGED = [CONTAINERD_CONFIG, KUBELET_CONFIG, INSTANCE_CONFIG, KUBELET_FLAGS];
 const INSTALLED = ['/etc/systemd/system', '/etc/criquet', '/usr/local/bin', '/opt', '/var/lib/criquet-node', '/var/lib/criquet'];
 

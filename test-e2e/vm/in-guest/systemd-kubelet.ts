@@ -1,10 +1,13 @@
-import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findTool, type Engine, type Environment } from '../../harness/environment.js';
 import { eventually } from '../../harness/eventually.js';
 import { startRegistry, type Registry } from '../../harness/registry.js';
 import { writeRegistryHosts } from '../../harness/registry-hosts.js';
+import type { Runtime } from '../../harness/node.js';
 import { run } from '../../harness/run.js';
+import { GUEST } from '../guest-job.js';
 
 export const CONTAINERD_CONFIG = '/etc/containerd/config.toml';
 export const KUBELET_CONFIG = '/var/lib/kubelet/config.yaml';
@@ -12,15 +15,27 @@ export const INSTANCE_CONFIG = '/var/lib/kubelet/instance-config.yaml';
 export const KUBELET_FLAGS = '/var/lib/kubelet/kubeadm-flags.env';
 const MANIFESTS = '/etc/kubernetes/manifests';
 export const CONTAINERD_ENDPOINT = 'unix:///run/containerd/containerd.sock';
+export const CRIQUET_ENDPOINT = 'unix:///run/criquet/criquet.sock';
+export const CRIQUET_NODE = '/opt/criquet/libexec/criquet-node';
 
 /** What the kubelet says of a pod of its own. */
 export interface KubeletPod {
   readonly metadata: { readonly name: string; readonly uid: string };
   readonly status: {
     readonly phase?: string;
-    readonly containerStatuses?: readonly { readonly containerID?: string; readonly ready: boolean; readonly image: string }[];
+    readonly podIP?: string;
+    readonly containerStatuses?: readonly KubeletContainer[];
     readonly initContainerStatuses?: readonly object[];
   };
+}
+
+export interface KubeletContainer {
+  readonly containerID?: string;
+  readonly ready: boolean;
+  readonly image: string;
+  readonly restartCount: number;
+  readonly state: { readonly terminated?: { readonly exitCode: number } };
+  readonly lastState: { readonly terminated?: { readonly exitCode: number } };
 }
 
 /**
@@ -30,26 +45,28 @@ export interface KubeletPod {
 export class SystemdKubelet {
   private constructor(private readonly registry: Registry) {}
 
-  /** Lays it out and starts it. */
-  static async start(environment: Environment, engine: Engine): Promise<SystemdKubelet> {
+  /** Lays it out, with the kubelet on containerd's CRI plugin or on criquet from the beginning, and starts it. */
+  static async start(environment: Environment, engine: Engine, runtime: Runtime = 'containerd'): Promise<SystemdKubelet> {
     await installPrograms(environment, engine);
-    await giveClockSpeed(join(environment.root, 'cpuinfo'));
-    // The kubelet wants an address that is not the loopback's.
-    await run('ip', ['link', 'add', 'node0', 'type', 'bridge']);
-    await run('ip', ['addr', 'add', '10.0.0.2/24', 'dev', 'node0']);
-    await run('ip', ['link', 'set', 'node0', 'up']);
-    await run('ip', ['route', 'add', 'default', 'via', '10.0.0.1', 'dev', 'node0']);
-    const registryDirectory = join(environment.root, 'registry');
-    await mkdir(registryDirectory, { recursive: true });
-    const registry = await startRegistry({ program: environment.registryProgram, storage: environment.registryStorage, directory: registryDirectory });
-    await writeRegistryHosts('/etc/containerd/certs.d', registry.url);
-    for (const [file, content] of Object.entries(files())) {
+    const node = await SystemdKubelet.found(environment);
+    for (const [file, content] of Object.entries(files(runtime))) {
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, content);
     }
     await mkdir(MANIFESTS, { recursive: true });
     await run('systemctl', ['daemon-reload']);
-    await run('systemctl', ['enable', '--now', 'containerd.service', 'kubelet.service']);
+    if (runtime === 'criquet') await installCriquet();
+    await run('systemctl', ['enable', 'node-ready.service']);
+    await run('systemctl', ['enable', '--now', 'containerd.service', ...(runtime === 'criquet' ? ['criquet.service'] : []), 'kubelet.service']);
+    return node;
+  }
+
+  /** One that was laid out before this boot and starts with it; its registry does not. */
+  static async found(environment: Environment): Promise<SystemdKubelet> {
+    const directory = join(environment.root, 'registry');
+    await mkdir(directory, { recursive: true });
+    const registry = await startRegistry({ program: environment.registryProgram, storage: environment.registryStorage, directory });
+    await writeRegistryHosts('/etc/containerd/certs.d', registry.url);
     return new SystemdKubelet(registry);
   }
 
@@ -99,12 +116,10 @@ export async function crictl(endpoint: string, ...args: string[]): Promise<strin
   return run('crictl', ['--runtime-endpoint', endpoint, '--timeout', '20s', ...args]);
 }
 
-/** cAdvisor, and with it the kubelet, does not start without a clock speed, which user-mode Linux does not tell. */
-async function giveClockSpeed(file: string): Promise<void> {
-  const cpus = await readFile('/proc/cpuinfo', 'utf8');
-  if (/^cpu MHz/m.test(cpus)) return;
-  await writeFile(file, cpus.replaceAll(/^bogomips.*$/gm, '$&\ncpu MHz\t\t: 1000.000'));
-  await run('mount', ['--bind', file, '/proc/cpuinfo']);
+/** As an administrator does it, with what `scripts/release-tree` made. */
+async function installCriquet(): Promise<void> {
+  await run('cp', ['-a', join(GUEST.job, 'release'), '/opt/criquet']);
+  await run(CRIQUET_NODE, ['install']);
 }
 
 /** Where an administrator's programs are. */
@@ -121,10 +136,8 @@ async function installPrograms(environment: Environment, engine: Engine): Promis
   await symlink(environment.cniBinDir, '/opt/cni/bin');
 }
 
-function files(): Readonly<Record<string, string>> {
-  return {
-    // As packages of containerd 1.7 left it: the configuration's second version.
-    [CONTAINERD_CONFIG]: `version = 2
+/** As packages of containerd 1.7 left it: the configuration's second version. */
+const WITH_CRI_PLUGIN = `version = 2
 # an administrator's remark
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "registry.k8s.io/pause:3.9"
@@ -134,6 +147,38 @@ function files(): Readonly<Record<string, string>> {
       SystemdCgroup = true
   [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = "/etc/containerd/certs.d"
+`;
+
+/**
+ * What a boot of the node needs first: its programs, which are on the job's disk; an address that is not the loopback's, for the kubelet; a clock
+ * speed, without which cAdvisor does not start, and which user-mode Linux does not tell.
+ */
+const PREPARE = `#!/bin/sh -e
+until mountpoint -q ${GUEST.job} && mountpoint -q ${GUEST.results}; do sleep 0.2; done
+ip link add node0 type bridge
+ip addr add 10.0.0.2/24 dev node0
+ip link set node0 up
+ip route add default via 10.0.0.1 dev node0
+grep -q '^cpu MHz' /proc/cpuinfo && exit
+sed 's/^bogomips.*/&\\ncpu MHz\\t\\t: 1000.000/' /proc/cpuinfo >/run/cpuinfo
+mount --bind /run/cpuinfo /proc/cpuinfo
+`;
+
+function files(runtime: Runtime): Readonly<Record<string, string>> {
+  const endpoint = runtime === 'criquet' ? CRIQUET_ENDPOINT : CONTAINERD_ENDPOINT;
+  return {
+    [CONTAINERD_CONFIG]: runtime === 'criquet' ? readFileSync(join(GUEST.job, 'release/share/containerd.toml'), 'utf8') : WITH_CRI_PLUGIN,
+    '/usr/local/sbin/prepare-node': PREPARE,
+    '/etc/systemd/system/node-ready.service': `[Unit]
+Description=what a node has before its runtime starts
+DefaultDependencies=no
+Before=containerd.service kubelet.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/sh /usr/local/sbin/prepare-node
+[Install]
+RequiredBy=containerd.service kubelet.service
 `,
     '/etc/cni/net.d/10-guest.conflist': JSON.stringify({
       cniVersion: '1.0.0',
@@ -181,7 +226,7 @@ authentication:
 authorization:
   mode: AlwaysAllow
 cgroupDriver: systemd
-containerRuntimeEndpoint: ${CONTAINERD_ENDPOINT}
+containerRuntimeEndpoint: ${endpoint}
 evictionHard:
   imagefs.available: 0.1%
   memory.available: 1Mi
@@ -192,7 +237,7 @@ kind: KubeletConfiguration
 readOnlyPort: 10255
 staticPodPath: ${MANIFESTS}
 `,
-    [INSTANCE_CONFIG]: `containerRuntimeEndpoint: "${CONTAINERD_ENDPOINT}"\n`,
+    [INSTANCE_CONFIG]: `containerRuntimeEndpoint: "${endpoint}"\n`,
     [KUBELET_FLAGS]: 'KUBELET_KUBEADM_ARGS="--v=2"\n',
   };
 }
