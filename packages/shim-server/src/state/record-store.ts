@@ -1,5 +1,6 @@
 import type { Containers, NewContainer } from '@criquet/runtime-containerd';
 import { failedPrecondition, invalidArgument, notFound } from '../errors.js';
+import { againLater } from '../runtime/again-later.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
 import type { RecordCodec } from './record-codec.js';
 
@@ -23,6 +24,8 @@ export class RecordStore<R extends Identified> {
   private readonly records = new Map<string, R>();
   private readonly idsByName = new Map<string, string>();
   private readonly writes = new Map<string, Promise<void>>();
+  /** New ones of which containerd has not said that it has them. */
+  private readonly unsure = new Set<string>();
   private readonly observers: RecordObserver<R>[] = [];
 
   constructor(
@@ -78,6 +81,7 @@ export class RecordStore<R extends Identified> {
    */
   async insert(record: R, frame: RecordFrame, signal?: AbortSignal): Promise<void> {
     this.adopt(record);
+    this.unsure.add(record.id);
     await this.containers.create(
       {
         ...frame,
@@ -86,6 +90,7 @@ export class RecordStore<R extends Identified> {
       },
       signal === undefined ? {} : { signal },
     );
+    this.unsure.delete(record.id);
   }
 
   /** Takes a record found in containerd into the index. */
@@ -126,6 +131,7 @@ export class RecordStore<R extends Identified> {
   async remove(id: string): Promise<void> {
     await this.writes.get(id)?.catch(() => undefined);
     await this.containers.delete(id).catch(ignoreNotFound);
+    if (this.unsure.delete(id)) againLater(() => this.containers.delete(id));
     this.forget(id);
   }
 

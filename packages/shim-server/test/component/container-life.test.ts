@@ -190,27 +190,6 @@ test('a wait that is never answered: the exit comes from the event', async (t) =
   t.match(await exited(shim, containerId), { exitCode: 6, reason: 'Error' });
 });
 
-test('T5 a hundred starts that fail when the FIFOs are there: descriptors and files are flat', async (t) => {
-  const shim = await Shim.start();
-  t.teardown(() => shim.close());
-  const pod = await shim.runPod();
-  const descriptors = async () => (await readdir('/proc/self/fd')).length;
-  const fail = async (attempt: number) => {
-    const containerId = await shim.createContainer(pod, { metadata: { name: 'app', attempt } });
-    await t.rejects(shim.cri.runtime.startContainer({ containerId }), { code: status.UNKNOWN });
-    await shim.cri.runtime.removeContainer({ containerId });
-  };
-  shim.containerd.control.fail('tasks.create', { details: 'no' });
-  await fail(0);
-  const [before, files] = [await descriptors(), await shim.leftovers()];
-  for (let attempt = 1; attempt <= 100; attempt++) await fail(attempt);
-  await eventually(async () => {
-    const now = await descriptors();
-    if (now > before + 2) throw new Error(`${now} instead of ${before}`);
-  });
-  t.same(await shim.leftovers(), files);
-});
-
 test('the last output of a process is in the log when its exit is told', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());

@@ -111,6 +111,25 @@ test('a start that comes while containerd is still at work on an earlier one of 
   t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 1 });
 });
 
+test('what containerd makes after it was taken back, because it hung, goes as well', async (t) => {
+  const shim = await Shim.start({ change: (config) => ({ ...config, containerd: { ...config.containerd, callTimeout: 300 } }) });
+  t.teardown(() => shim.close());
+  const { control } = shim.containerd;
+  const removals = [control.delay('containers.create', 600), control.delay('leases.create', 600)];
+  const late = { code: status.DEADLINE_EXCEEDED };
+  await t.rejects(shim.runPod(), late);
+  await t.rejects(shim.cri.image.pullImage({ image: { image: IMAGE } }), late);
+  for (const remove of removals) remove();
+  const { containers, leases } = shim.containerd.state(NAMESPACE);
+  await eventually(() => {
+    if (containers.size === 0 || leases.size === 0) throw new Error('not made yet');
+  });
+  await eventually(() => {
+    if (containers.size > 0 || leases.size > 0) throw new Error('still there');
+  }, 15_000);
+  t.same(await shim.leftovers(), []);
+});
+
 test('images that came and went during containerd\'s absence are known afterwards', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
