@@ -22,8 +22,8 @@ const NEWLINE = 10;
 /** What is read of a log at a time; more than a record. */
 const BLOCK_BYTES = 1024 * 1024;
 
-/** A fiftieth of a CPU for what does not pause. */
-const FEW_CPU: DeepPartial<ContainerConfig> = { linux: { resources: { cpuPeriod: 100_000n, cpuQuota: 2_000n } } };
+/** A hundredth of a CPU for what does not pause. */
+const FEW_CPU: DeepPartial<ContainerConfig> = { linux: { resources: { cpuPeriod: 100_000n, cpuQuota: 1_000n } } };
 
 /** A container that numbers what it writes, until it is told to end. */
 export class CountingContainer {

@@ -12,9 +12,9 @@ import { WritingPods } from './writing-pods.js';
 
 const { whole } = readForm();
 const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
-const PODS = whole ? 50 : 12;
-const RESTARTS = whole ? 6 : 2;
-const KILLS = whole ? 6 : 2;
+const PODS = Number(process.env.CRIQUET_FAULTS_PODS ?? (whole ? 50 : 12));
+const RESTARTS = Number(process.env.CRIQUET_FAULTS_RESTARTS ?? (whole ? 6 : 2));
+const KILLS = Number(process.env.CRIQUET_FAULTS_KILLS ?? (whole ? 6 : 2));
 /** What a killed daemon may lose of a stream (ARCHITECTURE.md, Records and recovery). */
 const LOST_AT_MOST = 64 * 1024;
 
