@@ -28,6 +28,9 @@ const environment = readEnvironment();
 const [engine] = enginesUnderTest(environment);
 if (engine === undefined) throw new Error('no containerd');
 
+/** An image that no pod asks for. */
+const NOBODYS = 'gcr.io/k8s-staging-cri-tools/test-image-1:latest';
+
 /** A pod that runs until it is told to end, and one with a preStop hook's worth of time. */
 const WEB = {
   terminationGracePeriodSeconds: 3,
@@ -112,7 +115,9 @@ await t.test('the pod of the DaemonSet switches the kubelet to criquet', async (
 
 await t.test('an image that `ctr` imports, as `kind load` does, is there for the kubelet', async () => {
   const name = 'example.criquet.test/loaded:1';
-  await run('ctr', ['-n', 'k8s.io', 'images', 'tag', BUSYBOX, name]);
+  // Not one that the kubelet pulled itself: that it gives nobody under another name who has not shown credentials (KubeletEnsureSecretPulledImages).
+  await crictl(CRIQUET_ENDPOINT, 'pull', NOBODYS);
+  await run('ctr', ['-n', 'k8s.io', 'images', 'tag', NOBODYS, name]);
   await run('ctr', ['-n', 'k8s.io', 'images', 'export', '--local', '/srv/loaded.tar', name]);
   await run('ctr', ['-n', 'k8s.io', 'images', 'remove', name]);
   await eventually(async () => {
@@ -188,5 +193,5 @@ await t.test('uninstall: nothing is left', async (t) => {
   await rm('/opt/criquet', { recursive: true });
   t.strictSame(await installed(), before.installed);
   await t.rejects(access('/run/criquet'));
-  t.same((await readdir('/etc/systemd/system/multi-user.target.wants')).filter((name) => name.startsWith('criquet')), []);
+  t.same((await readdir('/etc/systemd/system/multi-user.target.wants')).filter((name) => /^criquet(-switch|-rollback)?\.service$/.test(name)), []);
 });

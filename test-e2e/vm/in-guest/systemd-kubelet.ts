@@ -70,13 +70,15 @@ export class SystemdKubelet {
     return new SystemdKubelet(registry);
   }
 
-  /** Writes a static pod's manifest. */
+  /** Writes a static pod's manifest, which stays when the power is cut. */
   async apply(name: string, spec: object): Promise<void> {
     const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'kube-system' }, spec };
     // Whole when the kubelet sees it, which leaves names with a dot before them alone. JSON is a part of YAML.
     const file = join(MANIFESTS, `.${name}.yaml`);
     await writeFile(file, JSON.stringify(manifest));
+    await run('sync', [file]);
     await rename(file, join(MANIFESTS, `${name}.yaml`));
+    await run('sync', [MANIFESTS]);
   }
 
   async remove(name: string): Promise<void> {
