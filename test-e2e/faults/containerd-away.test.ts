@@ -180,7 +180,7 @@ async function live(t: Test, node: TestNode, { name, reason, begin, end }: Absen
   load.end();
   await loaded;
   const { pods, calls, trueExits, wrong } = load.result;
-  t.comment(`containerd ${name} for ${Math.round(away / 1000)} s: ${refused} changing calls refused, ${lines} log lines, ${pods} pods, ${calls} calls and ${trueExits} exit codes of the load, seed ${seed}`);
+  t.comment(`covered: containerd ${name} for ${Math.round(away / 1000)} s: ${refused} changing calls refused, ${lines} log lines, ${pods} pods, ${calls} calls and ${trueExits} exit codes of the load, seed ${seed}`);
   t.strictSame(wrong, [], 'every exit code is true');
   t.ok(await exists(`/proc/${daemon}`), 'criquet went on');
   t.strictSame((await node.cri.runtime.listPodSandbox({}, CALL)).items, [], 'every pod was removed');

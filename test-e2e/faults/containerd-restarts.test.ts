@@ -58,7 +58,7 @@ await onEachEngine(
     await loaded;
     const { result } = load;
     t.comment(
-      `${RESTARTS} restarts of containerd in ${Math.round((Date.now() - began) / 1000)} s: ${result.pods} pods, ${result.calls} calls, ${result.trueExits} exit codes of the load, ${absent} of containers that ended without containerd`,
+      `covered: ${RESTARTS} restarts of containerd in ${Math.round((Date.now() - began) / 1000)} s: ${result.pods} pods, ${result.calls} calls, ${result.trueExits} exit codes of the load, ${absent} of containers that ended without containerd`,
     );
     t.strictSame([...result.wrong, ...wrong], [], 'every exit code and last line is true, no pod is doubled');
     t.equal(absent, RESTARTS * WITNESSES);

@@ -88,7 +88,7 @@ async function fullDirectory(t: Test, node: TestNode, name: 'stateDir' | 'rootDi
     await Promise.all([next.remove(), pod.remove()]);
     t.strictSame(await node.leaksSince(clean, 15_000), [], 'nothing is left');
   });
-  t.comment(`${name}: full with ${taken.bytes} bytes and ${taken.files} files`);
+  t.comment(`covered: ${name} full with ${taken.bytes} bytes and ${taken.files} files`);
   await criquet.stop();
   await disk.unmount();
   await criquet.start();
@@ -134,7 +134,7 @@ async function fullLogDirectory(t: Test, node: TestNode): Promise<void> {
   const numbers = records.map(({ text }) => Number(whole.exec(text)?.[1]));
   const gaps = numbers.flatMap((number, index) => (index > 0 && number !== (numbers[index - 1] ?? 0) + 1 ? [number - (numbers[index - 1] ?? 0) - 1] : []));
   t.equal(gaps.reduce((sum, gap) => sum + gap, 0), last, 'exactly as many are missing as were told');
-  t.comment(`log directory: ${numbers.length} lines, ${last} lost while it was full, in ${gaps.length} gaps`);
+  t.comment(`covered: log directory: ${numbers.length} lines, ${last} lost while it was full, in ${gaps.length} gaps`);
   await pod.remove();
   await disk.unmount();
 }

@@ -55,7 +55,7 @@ await onEachEngine(
       t.ok(gaps.length <= KILLS && gaps.every(({ bytes }) => bytes <= LOST_AT_MOST), `${stream}: lost ${describeGaps(gaps)}`);
       lost.push(gaps.reduce((sum, { bytes }) => sum + bytes, 0));
     }
-    t.comment(`${KILLS} kills of ${AWAY_MS / 1000} s: ${lines} lines in each stream, bytes lost of stdout and stderr: ${lost.join(', ')}`);
+    t.comment(`covered: ${KILLS} kills of ${AWAY_MS / 1000} s: ${lines} lines in each stream, bytes lost of stdout and stderr: ${lost.join(', ')}`);
     await pod.remove();
   },
   { only: 'criquet', logLevel: 'info', ...(whole ? {} : { engines: 'newest' }) },

@@ -136,7 +136,7 @@ await onEachEngine(
     t.strictSame(await node.leaksSince(clean, 20_000), [], 'nothing is left of the pulls');
     await t.test('parts deleted by hand', (t) => damage(t, node, pod));
     const count = (word: string) => outcomes.filter((outcome) => outcome.includes(word)).length;
-    t.comment(`${KILLS} kills in pulls of ${longest} ms: ${count('failed')} pulls failed, ${count('present')} images were there afterwards; ${DAMAGES.length * (form.whole ? 2 : 1)} damages`);
+    t.comment(`covered: ${KILLS} kills in pulls of ${longest} ms: ${count('failed')} pulls failed, ${count('present')} images were there afterwards; ${DAMAGES.length * (form.whole ? 2 : 1)} damages`);
     await pod.remove();
   },
   { only: 'criquet', ...(form.whole ? {} : { engines: 'newest' }) },

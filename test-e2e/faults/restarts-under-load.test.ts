@@ -35,7 +35,7 @@ await onEachEngine(
       }
       const { lines, gaps } = await load.account(t);
       t.strictSame(gaps.map((gap) => describeGaps([gap])), [], 'no line is lost');
-      t.comment(`${RESTARTS} restarts, ${Math.floor(RESTARTS / 2)} of them upgrades, ${PODS} pods: ${lines} lines, ${load.exits} exit codes, ${load.rotations} rotations, none lost`);
+      t.comment(`covered: ${RESTARTS} restarts, ${Math.floor(RESTARTS / 2)} of them upgrades, ${PODS} pods: ${lines} lines, ${load.exits} exit codes, ${load.rotations} rotations, none lost`);
     });
 
     await t.test(`killed ${KILLS} times`, async (t) => {
@@ -47,7 +47,7 @@ await onEachEngine(
     t.strictSame(gaps.filter(({ bytes }) => bytes > LOST_AT_MOST).map((gap) => describeGaps([gap])), [], 'no gap of more than 64 KiB');
     t.ok(most <= KILLS, 'no more gaps in a stream than kills');
     t.comment(
-      `${KILLS} kills: ${lines} lines, ${load.exits} exit codes; lost ${gaps.length} times, ${Math.max(0, ...gaps.map(({ bytes }) => bytes))} bytes at most, ${gaps.reduce((sum, { lines }) => sum + lines, 0)} lines in all`,
+      `covered: ${KILLS} kills: ${lines} lines, ${load.exits} exit codes; lost ${gaps.length} times, ${Math.max(0, ...gaps.map(({ bytes }) => bytes))} bytes at most, ${gaps.reduce((sum, { lines }) => sum + lines, 0)} lines in all`,
     );
     await node.removePods();
   },

@@ -120,7 +120,7 @@ await onEachEngine(
     await loaded;
     events.close();
     const { pods, calls, trueExits, wrong } = load.result;
-    t.comment(`shims: ${counts.killed} killed, ${counts.killedInStop} killed during a stop, ${counts.stopped} hung, ${counts.paused} of the load stopped for a moment; ${pods} pods, ${calls} calls, ${trueExits} exit codes of the load`);
+    t.comment(`covered: ${counts.killed} killed, ${counts.killedInStop} killed during a stop, ${counts.stopped} hung, ${counts.paused} of the load stopped for a moment; ${pods} pods, ${calls} calls, ${trueExits} exit codes of the load`);
     t.strictSame(wrong, [], 'every exit code of the load is true');
     await standing.remove();
     t.strictSame((await runtime.listPodSandbox({}, CALL)).items, [], 'every pod was removed');

@@ -41,7 +41,7 @@ await onEachEngine(
     const after = least(moments);
     t.strictSame(grown(before, after, { [MEMORY]: MEMORY_GROWTH }, GROWTH), [], 'nothing grows');
     const told = Object.entries(after).map(([kind, count]) => `${kind} ${before[kind]} -> ${count}`);
-    t.comment(`${PODS} pods in ${Math.round((Date.now() - began) / 1000)} s, after ${FIRST} and at the end: ${told.join(', ')}`);
+    t.comment(`covered: ${PODS} pods in ${Math.round((Date.now() - began) / 1000)} s, after ${FIRST} and at the end: ${told.join(', ')}`);
   },
   { only: 'criquet', logLevel: 'info', ...(whole ? {} : { engines: 'newest' }) },
 );

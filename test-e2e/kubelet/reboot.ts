@@ -82,7 +82,7 @@ const reboot: Topic = async (t, side) => {
       side.tell(`pods/${name}`, now.status);
     }
     t.match(containerOf(await side.pod('two-containers'), 'init'), { restartCount: 1, state: { terminated: { exitCode: 0 } } });
-    t.comment(`${side.label}: ${Object.keys(LASTING).length} pods Ready again ${((Date.now() - cut) / 1000).toFixed(1)} s after the power failure`);
+    t.comment(`covered: ${side.label}: ${Object.keys(LASTING).length} pods Ready again ${((Date.now() - cut) / 1000).toFixed(1)} s after the power failure`);
 
     const once = await side.ended('only-once');
     t.equal(once.status.phase, 'Failed');

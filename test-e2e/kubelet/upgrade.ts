@@ -76,7 +76,7 @@ await onCriquet(
     t.strictSame([written.gaps, written.wrong], [[], []], `${written.lines} lines, each once and in order`);
     await assertOneOfEach(t, side);
     t.comment(
-      `${side.label}: ${UPGRADES} upgrades, criquet away for ${Math.max(...away)} ms at most; ${lasting} pods came and went, ${ended} ended by themselves, ` +
+      `covered: ${side.label}: ${UPGRADES} upgrades, criquet away for ${Math.max(...away)} ms at most; ${lasting} pods came and went, ${ended} ended by themselves, ` +
         `${written.lines} lines; ${await probes(side)}; CRIQUET_FAULTS_SEED=${SEED}`,
     );
 
