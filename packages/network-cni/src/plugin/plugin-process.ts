@@ -58,8 +58,9 @@ export function runPluginProcess(request: PluginRequest, timeoutMs: number, limi
 
     child.once('exit', (exitCode, signal) => {
       ended = true;
-      // a grandchild in the background may hold the pipes for ever: what the plugin itself printed has arrived by then
-      if (stopped === undefined) drain = setTimeout(() => settle(exitCode, signal), limits.drainMs);
+      // a grandchild in the background may hold the pipes for ever: what the plugin itself printed lies in them by then. The end may be told before the
+      // output, and after a stall timers come before what can be read: so reading comes once more first
+      if (stopped === undefined) drain = setTimeout(() => setImmediate(settle, exitCode, signal), limits.drainMs);
       else settle(exitCode, signal);
     });
     child.once('close', settle);
