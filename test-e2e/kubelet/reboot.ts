@@ -137,8 +137,8 @@ await sideBySide(
   { reboot },
   {
     engines: form.whole ? 'all' : 'newest',
-    // Of a RunPodSandbox that a power failure ended it forgets the lease.
-    leftByYardstick: /^leases: /,
+    // Of a RunPodSandbox that a power failure ended it forgets a lease or a snapshot.
+    yardstickLeaves: true,
     known: [{ at: /^pods\/.* containerStatuses\[\d\]\.(lastState|state)\.terminated\.message$/, why: 'criquet says why the exit code is unknown' }],
   },
 );

@@ -130,7 +130,7 @@ await t.test('an image that `ctr` imports, as `kind load` does, is there for the
 });
 
 await t.test('a new configuration is taken over by the pod, and no other pod is touched', async (t) => {
-  const ids = await crictl(CRIQUET_ENDPOINT, 'ps', '-q', '--name', 'web');
+  const ids = await crictl(CRIQUET_ENDPOINT, 'ps', '-q', '--label', 'io.kubernetes.pod.name=web-guest');
   await appendFile('/srv/config/config.toml', '[image]\nmax_parallel_pulls = 7\n');
   await node.remove('criquet-switch');
   await eventually(async () => {
@@ -139,7 +139,7 @@ await t.test('a new configuration is taken over by the pod, and no other pod is 
   await node.apply('criquet-switch', criquetPod('switch'));
   await node.ready('criquet-switch', CRIQUET_ENDPOINT);
   t.match(await readFile('/etc/criquet/config.toml', 'utf8'), 'max_parallel_pulls = 7');
-  t.equal(await crictl(CRIQUET_ENDPOINT, 'ps', '-q', '--name', 'web'), ids);
+  t.equal(await crictl(CRIQUET_ENDPOINT, 'ps', '-q', '--label', 'io.kubernetes.pod.name=web-guest'), ids);
 });
 
 await t.test('and back: every file as it was, nothing of criquet left', async (t) => {
