@@ -15,7 +15,9 @@ await t.test('a process is killed only when it is in that cgroup by its own acco
   t.equal(child.exitCode, null);
   t.equal(child.signalCode, null);
   if (own === undefined) return;
+  // It may end before the call returns.
+  const exited = once(child, 'exit');
   t.equal(await killIn([`${dir}/${own}`]), 1);
-  await once(child, 'exit');
+  await exited;
   t.equal(child.signalCode, 'SIGKILL');
 });
