@@ -9,7 +9,7 @@ SKIPPED=0
 TABLE=()
 COVERED=()
 BESIDE=()
-BESIDE_PID=
+declare -A LANES=()
 
 # Runs a step that passes or fails as a whole: one assertion.
 check() { # NAME COMMAND...
@@ -26,75 +26,129 @@ check() { # NAME COMMAND...
   return "$status"
 }
 
-# Runs a step that prints TAP, and counts its assertions.
-tap_suite() { # NAME DIRECTORY SECONDS TAP_ARGUMENTS...
-  local name=$1 directory=$2 limit=$3 started=$SECONDS status=0 log
-  shift 3
+# Runs files that print TAP, JOBS of them at once and each for SECONDS at most, and counts their assertions.
+tap_suite() { # NAME DIRECTORY SECONDS JOBS FILE...
+  local name=$1
+  shift
+  counted_step "$name" run_test_files "$@"
+}
+
+# The same by `tap`'s own command, which measures coverage and takes a second of a processor for each file.
+covered_suite() { # NAME DIRECTORY SECONDS
+  local name=$1
+  shift
+  counted_step "$name" run_tap "$@"
+}
+
+counted_step() { # NAME COMMAND...
+  local name=$1 started=$SECONDS status=0 log
+  shift
   log=$(tap_log "$name")
-  CRIQUET_FAILURE_LINES=0 run_step "$name" "$log" run_tap "$directory" "$limit" "$@" || status=$?
+  CRIQUET_FAILURE_LINES=0 run_step "$name" "$log" "$@" || status=$?
   count_tap_suite "$name" "$log" "$((SECONDS - started))" "$status"
 }
 
-# The same for single files one after another, beside what the script does next: for suites that share nothing with others. Without `tap`'s
-# own command: two of those in one directory would share what they keep below it.
-add_beside() { # NAME DIRECTORY SECONDS FILE
-  BESIDE+=("$1" "$2" "$3" "$4")
+# Takes the place of the subshell that it is called in.
+run_tap() { # DIRECTORY SECONDS
+  local limit=$2
+  cd "$1" || return
+  exec timeout --kill-after=30 "$limit" "$OLDPWD/node_modules/.bin/tap" --reporter=tap --coverage-report=json-summary
+}
+
+run_test_files() { # DIRECTORY SECONDS JOBS FILE...
+  local limit=$2 jobs=$3 status=0
+  cd "$1" || return
+  shift 3
+  TEST_LOCK=$(mktemp)
+  export TEST_LOCK
+  export -f run_test_file
+  echo 'TAP version 14'
+  # shellcheck disable=SC2016
+  printf '%s\0' "$@" | xargs -0 -P "$jobs" -I '{}' bash -c 'run_test_file "$@"' bash "$limit" '{}' || status=$?
+  rm -f "$TEST_LOCK"
+  return "$status"
+}
+
+# As a subtest of its name, in one piece.
+run_test_file() { # SECONDS FILE
+  local output ok=ok
+  output=$(mktemp)
+  TAP_TIMEOUT=$1 timeout --kill-after=30 "$1" node --enable-source-maps "$2" >"$output" 2>&1 </dev/null || ok="not ok"
+  {
+    flock 9
+    printf '# Subtest: %s\n' "$2"
+    sed 's/^/    /' "$output"
+    printf '%s - %s\n' "$ok" "$2"
+  } 9>"$TEST_LOCK"
+  rm -f "$output"
+  [ "$ok" = ok ]
+}
+
+# The same for single files beside what the script does next, those of a lane one after another: for suites that share nothing with others.
+add_beside() { # LANE NAME DIRECTORY SECONDS FILE
+  BESIDE+=("$1" "$2" "$3" "$4" "$5")
 }
 
 begin_beside() {
+  local lane
   [ ${#BESIDE[@]} -gt 0 ] || return 0
   mkdir -p "$TEST_LOGS"
-  run_beside "${BESIDE[@]}" </dev/null &
-  BESIDE_PID=$!
-  say "  begun, beside what follows: $(printf '%s\n' "${BESIDE[@]}" | sed -n 1~4p | paste -sd , | sed 's/,/, /g')"
+  for lane in $(printf '%s\n' "${BESIDE[@]}" | sed -n 1~5p | sort -u); do
+    run_lane "$lane" </dev/null &
+    LANES[$lane]=$!
+  done
+  say "  begun, beside what follows: $(printf '%s\n' "${BESIDE[@]}" | sed -n 2~5p | paste -sd , | sed 's/,/, /g')"
 }
 
-# Leaves "STATUS SECONDS" of each beside its log.
-run_beside() { # [NAME DIRECTORY SECONDS FILE]...
+# Leaves "STATUS SECONDS" of each suite beside its log.
+run_lane() { # LANE
   local log started status pid=
   trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; exit 143' TERM
-  while [ $# -gt 0 ]; do
-    log=$(tap_log "$1") started=$SECONDS status=0
-    (cd "$2" && TAP_TIMEOUT=$3 exec timeout --kill-after=30 "$3" node "$4") >"$log" 2>&1 &
-    pid=$!
-    wait "$pid" || status=$?
-    pid=
-    printf '%d %d\n' "$status" "$((SECONDS - started))" >"$log.outcome"
-    shift 4
+  set -- "$1" "${BESIDE[@]}"
+  while [ $# -gt 1 ]; do
+    if [ "$1" = "$2" ]; then
+      log=$(tap_log "$3") started=$SECONDS status=0
+      (cd "$4" && TAP_TIMEOUT=$5 exec timeout --kill-after=30 "$5" node --enable-source-maps "$6") >"$log" 2>&1 &
+      pid=$!
+      wait "$pid" || status=$?
+      pid=
+      printf '%d %d\n' "$status" "$((SECONDS - started))" >"$log.outcome"
+    fi
+    set -- "$1" "${@:7}"
   done
 }
 
-# Waits for them and counts their assertions; the time of each in the table is its own, however late it is waited for.
+# Waits for all of them and counts their assertions; the time of each in the table is its own, however late it is waited for.
 end_beside() {
   local log status seconds
-  [ -n "$BESIDE_PID" ] || return 0
+  [ ${#BESIDE[@]} -gt 0 ] || return 0
   set -- "${BESIDE[@]}"
   while [ $# -gt 0 ]; do
-    log=$(tap_log "$1")
-    await_beside "$1" "$log"
+    log=$(tap_log "$2")
+    await_beside "$1" "$2" "$log"
     read -r status seconds <"$log.outcome" || status=1 seconds=0
-    CRIQUET_FAILURE_LINES=0 say_outcome "$1, beside others" "$log" "$((SECONDS - seconds))" "$status" || true
-    count_tap_suite "$1, beside others" "$log" "$seconds" "$status"
-    shift 4
+    CRIQUET_FAILURE_LINES=0 say_outcome "$2, beside others" "$log" "$((SECONDS - seconds))" "$status" || true
+    count_tap_suite "$2, beside others" "$log" "$seconds" "$status"
+    shift 5
   done
-  wait "$BESIDE_PID" || true
-  BESIDE_PID=
+  wait "${LANES[@]}" || true
+  LANES=()
   BESIDE=()
 }
 
-await_beside() { # NAME LOG
+await_beside() { # LANE NAME LOG
   local ticker
-  [ ! -e "$2.outcome" ] || return 0
-  say "  $1 ..."
-  tick "$2" "$SECONDS" &
+  [ ! -e "$3.outcome" ] || return 0
+  say "  $2 ..."
+  tick "$3" "$SECONDS" &
   ticker=$!
-  while [ ! -e "$2.outcome" ] && kill -0 "$BESIDE_PID" 2>/dev/null; do sleep 0.5; done
+  while [ ! -e "$3.outcome" ] && kill -0 "${LANES[$1]}" 2>/dev/null; do sleep 0.5; done
   end_ticker "$ticker"
 }
 
 # Ends them where the script itself ends early.
 stop_beside() {
-  [ -z "$BESIDE_PID" ] || kill "$BESIDE_PID" 2>/dev/null || true
+  [ ${#LANES[@]} -eq 0 ] || kill "${LANES[@]}" 2>/dev/null || true
 }
 
 tap_log() { # NAME
@@ -116,14 +170,6 @@ count_tap_suite() { # NAME LOG SECONDS STATUS
   if [ "$failed" -gt 0 ]; then
     node test-e2e/dist/report/count-tap.js --failures "$log" | head -n "${CRIQUET_FAILURE_LINES:-200}" | sed 's/^/    | /' >&2
   fi
-}
-
-# Takes the place of the subshell that it is called in.
-run_tap() { # DIRECTORY SECONDS ARGUMENTS...
-  local directory=$1 limit=$2
-  shift 2
-  cd "$directory" || return
-  exec timeout --kill-after=30 "$limit" "$OLDPWD/node_modules/.bin/tap" --reporter=tap "$@"
 }
 
 skip_suite() { # NAME WHY

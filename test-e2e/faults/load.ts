@@ -83,9 +83,9 @@ export class Load {
   }
 
   private async expectExit(container: TestContainer, codes: readonly number[]): Promise<void> {
-    const { exitCode, reason } = await this.until(() => container.exit());
+    const { exitCode, reason, message } = await this.until(() => container.exit());
     if (codes.includes(exitCode)) this.result.trueExits += 1;
-    else this.result.wrong.push(`container ${container.id}: exit code ${exitCode} (${reason}), not ${codes.join(' or ')}`);
+    else this.result.wrong.push(`container ${container.id}: exit code ${exitCode} (${reason}: ${message}), not ${codes.join(' or ')}`);
   }
 
   /** Repeats a call until a daemon lives long enough to carry it out. */

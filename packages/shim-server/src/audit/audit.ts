@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { toStatus } from '../grpc/status.js';
 import type { DaemonIdentity } from '../runtime/daemon-identity.js';
 import { orAbort } from '../state/keyed-mutex.js';
-import { HOLDING_KINDS, type Holding, type HoldingKind, type HoldingSource } from './holding.js';
+import { HOLDING_KINDS, type Holding, type HoldingKind, type HoldingSource, type Owner } from './holding.js';
 import type { OwnerLookup, Standing } from './owner-lookup.js';
 
 /** `cleaned` and `failed` are orphans that were to be removed. */
@@ -11,7 +11,7 @@ export type HoldingState = 'owned' | 'orphan' | 'cleaned' | 'failed';
 export interface AuditedHolding {
   readonly kind: HoldingKind;
   readonly name: string;
-  /** The id of a sandbox or container, or `daemon` and an instance. */
+  /** The id of a sandbox or container, `daemon` and an instance, or `nobody`. */
   readonly owner: string;
   readonly state: HoldingState;
   /** Why it could not be removed. */
@@ -122,12 +122,14 @@ export class Audit {
     );
     const holdings = listed.flat();
     const { known = () => false } = this.options;
-    const ids = holdings.flatMap(({ owner }) => ('object' in owner && !known(owner.object) ? [owner.object] : []));
+    const objects = holdings.flatMap(({ owner, certain }) => ('object' in owner ? [{ id: owner.object, certain }] : []));
+    const ids = objects.map(({ id }) => id).filter((id) => !known(id));
     const [standings, daemon] = await Promise.all([this.options.owners.standings(ids, signal), this.options.daemon()]);
     const standing = (id: string): Standing => (known(id) ? 'criquet' : (standings.get(id) ?? 'nobody'));
-    const proven = new Set(holdings.flatMap(({ owner, certain }) => ('object' in owner && certain && standing(owner.object) === 'nobody' ? [owner.object] : [])));
+    const proven = new Set(objects.filter(({ id, certain }) => certain && standing(id) === 'nobody').map(({ id }) => id));
     const judged = holdings.flatMap((holding): Judged[] => {
       const { owner, certain } = holding;
+      if ('nobody' in owner) return [{ holding, owned: false }];
       if ('daemon' in owner) return [{ holding, owned: daemon !== undefined && (owner.daemon === 'living' || owner.daemon === daemon.instance) }];
       const whose = standing(owner.object);
       if (whose === 'criquet') return [{ holding, owned: true }];
@@ -158,5 +160,10 @@ function keyOf({ kind, name }: { readonly kind: HoldingKind; readonly name: stri
 }
 
 function shown({ kind, name, owner }: Holding, state: HoldingState): AuditedHolding {
-  return { kind, name, owner: 'object' in owner ? owner.object : `daemon ${owner.daemon}`, state };
+  return { kind, name, owner: ownerInWords(owner), state };
+}
+
+function ownerInWords(owner: Owner): string {
+  if ('nobody' in owner) return 'nobody';
+  return 'object' in owner ? owner.object : `daemon ${owner.daemon}`;
 }

@@ -24,9 +24,9 @@ export type HoldingKind = (typeof HOLDING_KINDS)[number];
 
 /**
  * To whom a thing belongs: a sandbox or container by its id, or the daemon that made it by its instance, where it lasts no longer than that one.
- * `living` is whichever daemon lives.
+ * `living` is whichever daemon lives. `nobody`: by what it is it can have no owner.
  */
-export type Owner = { readonly object: string } | { readonly daemon: string } | { readonly daemon: 'living' };
+export type Owner = { readonly object: string } | { readonly daemon: string } | { readonly daemon: 'living' } | { readonly nobody: true };
 
 /** A thing on the node, and whose it says it is. Whether there still is such an owner is not known here. */
 export interface Holding {

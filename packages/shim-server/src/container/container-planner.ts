@@ -5,11 +5,12 @@ import type { IndexedImage } from '../image/image-index.js';
 import { resolveLogPath } from '../logging/index.js';
 import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { podUserNamespace, type ResolvedUser } from '../spec/index.js';
-import { unixNanos } from '../state/clock.js';
+import { unixNanosAfter } from '../state/clock.js';
 import type { ContainerRecord, ContainerVolumes } from '../state/container-record.js';
 import { recordLabels } from '../state/record-labels.js';
 import type { RecordFrame } from '../state/record-store.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
+import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { ContainerSpecs } from './container-specs.js';
 import { DeclaredVolumes } from './declared-volumes.js';
 import { ImageVolumes } from './image-volumes.js';
@@ -46,6 +47,8 @@ export interface ContainerPlan {
 @scoped(Lifecycle.ContainerScoped)
 export class ContainerPlanner {
   constructor(
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(Token.Containers) private readonly containers: Containers,
     @inject(ContainerSpecs) private readonly specs: ContainerSpecs,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
@@ -91,7 +94,7 @@ export class ContainerPlanner {
       ...(mountLabel === undefined ? {} : { mountLabel }),
       ...(wanted.restored && { restored: true }),
       pid: 0,
-      createdAt: unixNanos(),
+      createdAt: unixNanosAfter(this.earlier(sandbox, config)),
       startedAt: 0n,
     };
     const frame: RecordFrame = {
@@ -103,6 +106,12 @@ export class ContainerPlanner {
       snapshotKey: id,
     };
     return { record, frame, spec };
+  }
+
+  /** When earlier attempts were created: a kubelet takes the one that was created last for the latest. */
+  private earlier({ config: pod }: SandboxRecord, { metadata }: ContainerConfig): bigint[] {
+    const sandboxes = new Set(this.sandboxes.all().filter(({ config }) => config.metadata?.uid === pod.metadata?.uid).map(({ id }) => id));
+    return this.containers.all().filter(({ sandboxId, config }) => sandboxes.has(sandboxId) && config.metadata?.name === metadata?.name).map(({ createdAt }) => createdAt);
   }
 }
 

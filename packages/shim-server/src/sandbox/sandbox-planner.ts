@@ -15,12 +15,12 @@ import {
   type NodeFacts,
   type PodUserNamespace,
 } from '../spec/index.js';
-import { unixNanos } from '../state/clock.js';
+import { unixNanosAfter } from '../state/clock.js';
 import type { Layout } from '../state/layout.js';
 import { recordLabels } from '../state/record-labels.js';
 import type { RecordFrame } from '../state/record-store.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
-import { Token } from '../tokens.js';
+import { Token, type Sandboxes } from '../tokens.js';
 import { usernsObstacle } from '../userns/userns-support.js';
 import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
@@ -59,6 +59,7 @@ export class SandboxPlanner {
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
     @inject(Token.AppArmorProfiles) private readonly apparmor: AppArmorProfiles,
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
@@ -114,7 +115,8 @@ export class SandboxPlanner {
       ips: [],
       ...(selinuxLevel === undefined ? {} : { selinuxLevel }),
       pid: 0,
-      createdAt: unixNanos(),
+      // A kubelet takes the sandbox of a pod that was created last for the latest.
+      createdAt: unixNanosAfter(this.sandboxes.all().filter(({ config: { metadata } }) => metadata?.uid === config.metadata?.uid).map(({ createdAt }) => createdAt)),
       ...marks,
     };
     if (!hostNetwork) this.network.validate(record);

@@ -99,6 +99,11 @@ export class Planter {
     return written(join(this.shim.dir, 'ipam', network, id.slice(0, 8)), `${id}\r\neth0`);
   }
 
+  /** The file of an address in which nothing stands. */
+  async unwrittenReservation(network = 'test'): Promise<string> {
+    return written(join(this.shim.dir, 'ipam', network, '10.1.0.99'), '');
+  }
+
   async cacheEntry(id: string, netns: string, network = 'test'): Promise<string> {
     const config = await readFile(join(this.shim.config.cni.confDir, '10-test.conflist'), 'utf8');
     const entry = { kind: 'cniCacheV1', containerId: id, config: Buffer.from(config).toString('base64'), ifName: 'eth0', networkName: network, netns };

@@ -47,6 +47,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   const shimPid = await planter.shimProcess(id);
   await planter.cacheEntry(id, layout.netns(id));
   const reserved = await planter.reservation(newId());
+  const unwritten = await planter.unwrittenReservation();
   const mounted = await planter.mounted(layout.shm(id));
   const inCheckpoint = await planter.mounted(join(layout.checkpoint(id), 'restore/criu'));
   const netns = await written(layout.netns(id));
@@ -83,6 +84,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
     await planter.cgroup(`kubepods/pod${id}`),
     await planter.reservation(foreign),
     await planter.reservation(newId(), 'elsewhere'),
+    await planter.unwrittenReservation('elsewhere'),
     await planter.cacheEntry(newId(), '/run/netns/of-somebody'),
     await written(join(shim.config.cni.cacheDir, 'results', `test-${newId()}-eth0`), 'damaged, and nobody knows whose'),
     await written(join(layout.netnsDir, 'somebody')),
@@ -104,6 +106,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
     `shim ${shimPid}`,
     `cni-attachment test/eth0/${id}`,
     `ipam-reservation ${reserved}`,
+    `ipam-reservation ${unwritten}`,
     `mount ${mounted}`,
     `mount ${inCheckpoint}`,
     `netns ${netns}`,

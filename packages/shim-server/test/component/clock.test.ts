@@ -79,6 +79,27 @@ for (const hours of [-3, 3]) {
     t.ok((other?.startedAt ?? 0n) >= (other?.createdAt ?? 1n), 'created before, started after');
   });
 
+  test(`attempts that follow each other while the clock is set ${how}: the last one was created last`, async (t) => {
+    const shim = await Shim.start();
+    t.teardown(() => shim.close());
+    const clock = new NodeClock(t);
+    const { runtime } = shim.cri;
+    const pods = [await shim.runPod()];
+    const containers = [await shim.createContainer(pods[0] ?? '')];
+    clock.set(hours);
+    containers.push(await shim.createContainer(pods[0] ?? '', { metadata: { name: 'app', attempt: 1 } }));
+    await runtime.stopPodSandbox({ podSandboxId: pods[0] ?? '' });
+    pods.push(await shim.runPod({ metadata: { name: 'pod', namespace: 'ns', uid: 'uid-1', attempt: 1 } }));
+    containers.push(await shim.createContainer(pods[1] ?? '', { metadata: { name: 'app', attempt: 2 } }));
+    const sandboxTimes = new Map((await runtime.listPodSandbox({})).items.map(({ id, createdAt }) => [id, createdAt]));
+    const times = new Map((await runtime.listContainers({})).containers.map(({ id, createdAt }) => [id, createdAt]));
+    for (const [index, id] of pods.entries()) t.ok(index === 0 || (sandboxTimes.get(id) ?? 0n) > (sandboxTimes.get(pods[index - 1] ?? '') ?? 0n), `sandbox ${index}`);
+    for (const [index, id] of containers.entries()) t.ok(index === 0 || (times.get(id) ?? 0n) > (times.get(containers[index - 1] ?? '') ?? 0n), `container ${index}`);
+    const other = await shim.runPod({ metadata: { name: 'other', namespace: 'ns', uid: 'uid-2', attempt: 0 } });
+    const { status } = await runtime.podSandboxStatus({ podSandboxId: other });
+    t.ok((status?.createdAt ?? 0n) <= BigInt(Date.now()) * 1_000_000n, 'another pod has the time of the clock');
+  });
+
   test(`the clock is set ${how} between stop and start: all is as it was`, async (t) => {
     const shim = await Shim.start();
     t.teardown(() => shim.close());
