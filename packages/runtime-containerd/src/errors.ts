@@ -56,11 +56,11 @@ export function isTaskGone(error: unknown): error is ContainerdError {
 }
 
 /**
- * containerd still works on a `tasks.create` of the same container whose caller gave up, or cleans up after it: its directory is there, and no task yet or any
- * more. It says so with the error of mkdir and UNKNOWN.
+ * A `tasks.create` of the same container whose caller gave up is still at work, or is being cleaned up after: containerd's directory of the task is there, or the
+ * OCI runtime's, and no task yet or any more. containerd passes on the error of mkdir, or of runc, with UNKNOWN.
  */
 export function isTaskUnderWay(error: unknown): error is ContainerdError {
-  return hasCode(error, status.UNKNOWN) && /^mkdir .*: file exists$/.test(error.details);
+  return hasCode(error, status.UNKNOWN) && /^mkdir .*: file exists$|container with given ID already exists$/.test(error.details);
 }
 
 function hasCode(error: unknown, code: status): error is ContainerdError {

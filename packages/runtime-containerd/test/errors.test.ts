@@ -40,6 +40,7 @@ t.test('predicates', async (t) => {
 
 t.test('case L10: a shim that leaves during a stop', async (t) => {
   t.ok(isTaskUnderWay(error(status.UNKNOWN, 'mkdir /run/containerd/io.containerd.runtime.v2.task/k8s.io/x: file exists')));
+  t.ok(isTaskUnderWay(error(status.UNKNOWN, 'failed to create shim task: OCI runtime create failed: runc create failed: container with given ID already exists')));
   t.notOk(isTaskUnderWay(error(status.UNKNOWN, 'mkdir /run/containerd: no space left on device')));
   t.notOk(isTaskUnderWay(error(status.ALREADY_EXISTS)));
   t.ok(isTaskGone(error(status.NOT_FOUND)));
