@@ -146,11 +146,10 @@ async function expectWhole(t: Test, node: TestNode, scene: Scene, nextPod: TestP
 }
 
 async function live(t: Test, node: TestNode, { name, reason, begin, end }: Absence): Promise<void> {
-  const seed = Math.floor(Date.now() / 1000);
   const daemon = node.criquet?.pid;
   const clean = await node.state();
   const scene = await arrange(node);
-  const load = new Load(node, new Random(seed));
+  const load = new Load(node, new Random(form.seed));
   const loaded = load.run(4);
   loaded.catch(() => undefined);
   await pause(patience(1_000));
@@ -180,7 +179,7 @@ async function live(t: Test, node: TestNode, { name, reason, begin, end }: Absen
   load.end();
   await loaded;
   const { pods, calls, trueExits, wrong } = load.result;
-  t.comment(`covered: containerd ${name} for ${Math.round(away / 1000)} s: ${refused} changing calls refused, ${lines} log lines, ${pods} pods, ${calls} calls and ${trueExits} exit codes of the load, seed ${seed}`);
+  t.comment(`covered: containerd ${name} for ${Math.round(away / 1000)} s: ${refused} changing calls refused, ${lines} log lines, ${pods} pods, ${calls} calls and ${trueExits} exit codes of the load (CRIQUET_FAULTS_SEED=${form.seed})`);
   t.strictSame(wrong, [], 'every exit code is true');
   t.ok(await exists(`/proc/${daemon}`), 'criquet went on');
   t.strictSame((await node.cri.runtime.listPodSandbox({}, CALL)).items, [], 'every pod was removed');

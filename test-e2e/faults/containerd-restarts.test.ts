@@ -16,8 +16,8 @@ import { Witness } from './witness.js';
 // containerd is killed and restarted in order, in turn, under pods that come and go; other containers end while it is away.
 
 const form = readForm();
+const SEED = form.seed;
 const RESTARTS = form.whole ? 20 : 4;
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
 const WORKERS = 4;
 const WITNESSES = 3;
 

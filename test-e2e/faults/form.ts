@@ -8,6 +8,8 @@ export interface Form {
   readonly whole: boolean;
   /** Which moment comes first where they take turns. */
   readonly turn: number;
+  /** What seems to happen by chance is the same for the same number. */
+  readonly seed: number;
   /** Only places and scenarios whose names contain one of these; empty: all. */
   readonly only: readonly string[];
   /** Calls that die together, at most; 1: each alone. */
@@ -18,12 +20,14 @@ const AT_ONCE = 10;
 
 /**
  * `CRIQUET_FAULTS=whole` runs everything. To look for a cause: `CRIQUET_FAULTS_ONLY=TEXT,TEXT` and `CRIQUET_FAULTS_AT_ONCE=1`; `CRIQUET_FAULTS_TURN`
- * repeats the turn that a run printed.
+ * and `CRIQUET_FAULTS_SEED` repeat what a run printed.
  */
 export function readForm(env: NodeJS.ProcessEnv = process.env): Form {
+  const now = Math.floor(Date.now() / 1000);
   return {
     whole: env.CRIQUET_FAULTS === 'whole',
-    turn: Number(env.CRIQUET_FAULTS_TURN ?? Math.floor(Date.now() / 1000)) % 4,
+    turn: Number(env.CRIQUET_FAULTS_TURN ?? now) % 4,
+    seed: Number(env.CRIQUET_FAULTS_SEED ?? now),
     only: (env.CRIQUET_FAULTS_ONLY ?? '').split(',').filter((text) => text !== ''),
     atOnce: Number(env.CRIQUET_FAULTS_AT_ONCE ?? AT_ONCE),
   };

@@ -16,8 +16,8 @@ import { startSlowRegistry } from './slow-registry.js';
 // I1: the daemon, containerd or both are killed at random moments of a pull; then parts of an image are deleted by hand.
 
 const form = readForm();
+const SEED = form.seed;
 const KILLS = form.whole ? 50 : 5;
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
 const HOST = 'slow.criquet.test';
 const IMAGE = `${HOST}/e2e-test-images/nginx:1.14-2`;
 const SNAPSHOTTER = 'overlayfs';

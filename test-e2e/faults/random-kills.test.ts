@@ -11,8 +11,8 @@ import { criquetOf } from './scenarios/dying-daemon.js';
 // SIGKILL at random moments, under pods that come and go: what a call stands at when the daemon dies is left to chance.
 
 const form = readForm();
+const SEED = form.seed;
 const KILLS = Number(process.env.CRIQUET_FAULTS_KILLS ?? (form.whole ? 200 : 15));
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
 const WORKERS = 4;
 
 t.comment(`${KILLS} kills, CRIQUET_FAULTS_SEED=${SEED}`);

@@ -10,8 +10,7 @@ import { WritingPods } from './writing-pods.js';
 
 // The daemon goes and comes under pods that write: stopped in order, replaced by another program, killed.
 
-const { whole } = readForm();
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
+const { whole, seed: SEED } = readForm();
 const PODS = Number(process.env.CRIQUET_FAULTS_PODS ?? (whole ? 50 : 12));
 const RESTARTS = Number(process.env.CRIQUET_FAULTS_RESTARTS ?? (whole ? 6 : 2));
 const KILLS = Number(process.env.CRIQUET_FAULTS_KILLS ?? (whole ? 6 : 2));

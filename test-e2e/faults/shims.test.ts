@@ -17,8 +17,8 @@ import { shimOf, shimsOf } from './shims.js';
 // Shims are killed and stopped while pods come and go. L2, L7 and L10 of the field's cases, under load.
 
 const form = readForm();
+const SEED = form.seed;
 const ROUNDS = form.whole ? 25 : 2;
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
 /** A container of a killed shim shows that within this time. */
 const SEEN_MS = 10_000;
 const HUNG_CALL_MS = 3_000;

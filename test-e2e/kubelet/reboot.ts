@@ -10,7 +10,7 @@ import type { Side } from './side.js';
 import type { Test } from './side-by-side.js';
 
 const form = readForm();
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
+const SEED = form.seed;
 /** Power failures while the node is still coming up from the one before. */
 const CUTS_MEANWHILE = form.whole ? 10 : 1;
 

@@ -15,7 +15,7 @@ import type { Side } from './side.js';
 import { writtenLines } from './written-lines.js';
 
 const form = readForm();
-const SEED = Number(process.env.CRIQUET_FAULTS_SEED ?? Math.floor(Date.now() / 1000));
+const SEED = form.seed;
 const UPGRADES = form.whole ? 30 : 5;
 const WORKERS = 2;
 

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failedPrecondition } from '../errors.js';
+import { pathExists } from '../runtime/path-exists.js';
 import { DEFAULT_APPARMOR_PROFILE, defaultAppArmorProfile } from './default-profile.js';
 
 export interface AppArmorProfilesOptions {
@@ -63,7 +64,7 @@ export class AppArmorProfiles {
     const what = `the default AppArmor profile ${DEFAULT_APPARMOR_PROFILE} is not loaded`;
     if (parser === undefined) throw failedPrecondition(`${what}, and there is no apparmor_parser on this node to load it`);
     const [abi, tunables, base] = await Promise.all(
-      ['abi/3.0', 'tunables/global', 'abstractions/base'].map((file) => exists(join(this.policyDir, file), constants.R_OK)),
+      ['abi/3.0', 'tunables/global', 'abstractions/base'].map((file) => pathExists(join(this.policyDir, file), constants.R_OK)),
     );
     const profile = defaultAppArmorProfile({ abi: abi === true, tunables: tunables === true, base: base === true });
     const { ended, complaint } = await feed(parser, profile);
@@ -76,7 +77,7 @@ export class AppArmorProfiles {
     const { parser } = this.options;
     const directories = [...(process.env['PATH'] ?? '').split(':').filter(Boolean), '/usr/sbin', '/sbin'];
     const candidates = parser === '' ? directories.map((directory) => join(directory, 'apparmor_parser')) : [parser];
-    for (const candidate of candidates) if (await exists(candidate, constants.X_OK)) return candidate;
+    for (const candidate of candidates) if (await pathExists(candidate, constants.X_OK)) return candidate;
     return undefined;
   }
 }
@@ -92,11 +93,4 @@ function feed(parser: string, profile: string): Promise<{ ended: number | string
     // A parser that ends early says why itself.
     child.stdin.on('error', () => undefined).end(profile);
   });
-}
-
-function exists(path: string, mode: number): Promise<boolean> {
-  return access(path, mode).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,4 +1,4 @@
-import { access, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PIPE_BYTES, TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
@@ -6,6 +6,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import { ContainerLog, DropNotice, prepareLogDirectory, STREAM_NAMES, type ContainerLogOptions, type StreamName } from '../logging/index.js';
+import { pathExists } from '../runtime/path-exists.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -65,11 +66,8 @@ export class ContainerIo {
   }
 
   /** Whether its FIFOs are there; they are not after a reboot. */
-  async hasFifos(containerId: string): Promise<boolean> {
-    return access(this.layout.containerIo(containerId)).then(
-      () => true,
-      () => false,
-    );
+  hasFifos(containerId: string): Promise<boolean> {
+    return pathExists(this.layout.containerIo(containerId));
   }
 
   /** Resolves when everything the process wrote stands in the log, or after `ms`. */

@@ -1,5 +1,5 @@
-import { access } from 'node:fs/promises';
 import { failedPrecondition, invalidArgument } from '../errors.js';
+import { pathExists } from '../runtime/path-exists.js';
 import { annotatedClass, type AnnotatedContainer } from './annotated-class.js';
 
 const ANNOTATIONS = {
@@ -28,7 +28,7 @@ export async function rdtClass(
   const name = annotatedClass(ANNOTATIONS, container);
   if (name === undefined || name === '') return undefined;
   const shown = JSON.stringify(name);
-  if (!(await exists(`${resctrl}/schemata`))) {
+  if (!(await pathExists(`${resctrl}/schemata`))) {
     if (options.ignoreNotEnabled) return undefined;
     throw failedPrecondition(`RDT class ${shown}: RDT is not enabled on this node, nothing is mounted on ${resctrl}`);
   }
@@ -36,13 +36,6 @@ export async function rdtClass(
   if (name.length >= 4096 || name === '.' || name === '..' || /[/\n\0]/.test(name)) {
     throw invalidArgument('RDT class', `${shown} is not the name of a class`);
   }
-  if (!(await exists(`${resctrl}/${name}/schemata`))) throw failedPrecondition(`RDT class ${shown} does not exist in ${resctrl}`);
+  if (!(await pathExists(`${resctrl}/${name}/schemata`))) throw failedPrecondition(`RDT class ${shown} does not exist in ${resctrl}`);
   return name;
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,5 +1,5 @@
-import { access } from 'node:fs/promises';
 import type { CriquetConfig } from '../config/index.js';
+import { pathExists } from './path-exists.js';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
 
@@ -9,13 +9,6 @@ export type CgroupDriver = 'cgroupfs' | 'systemd';
  */
 export async function cgroupDriver(config: CriquetConfig): Promise<CgroupDriver> {
   const configured = config.runtime.handlers[config.runtime.defaultHandler]?.systemdCgroup;
-  const systemd = configured ?? ((await present('/run/systemd/system')) && (await present('/sys/fs/cgroup/cgroup.controllers')));
+  const systemd = configured ?? ((await pathExists('/run/systemd/system')) && (await pathExists('/sys/fs/cgroup/cgroup.controllers')));
   return systemd ? 'systemd' : 'cgroupfs';
-}
-
-function present(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,5 +1,6 @@
-import { readFile, readdir, statfs, access } from 'node:fs/promises';
+import { readFile, readdir, statfs } from 'node:fs/promises';
 import { hostname as osHostname } from 'node:os';
+import { pathExists } from '../runtime/path-exists.js';
 import { decodeCapabilities } from './capability-names.js';
 import { readSelinuxContexts, type SelinuxContexts, type SelinuxPolicyPaths } from './selinux-contexts.js';
 
@@ -72,9 +73,9 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     textOrNone(`${proc}/self/oom_score_adj`),
     cgroup === 'v2' ? v2SwapAccounting(cgroupRoot, proc) : v1SwapAccounting(proc),
     textOrNone(`${sys}/module/apparmor/parameters/enabled`),
-    exists(`${sys}/fs/selinux/enforce`),
-    exists(`${proc}/sys/net/ipv4/ip_unprivileged_port_start`),
-    exists(`${proc}/sys/net/ipv4/ping_group_range`),
+    pathExists(`${sys}/fs/selinux/enforce`),
+    pathExists(`${proc}/sys/net/ipv4/ip_unprivileged_port_start`),
+    pathExists(`${proc}/sys/net/ipv4/ping_group_range`),
     textOrNone(`${proc}/sys/user/max_user_namespaces`),
   ]);
   const selinuxContexts = selinuxEnabled ? await readSelinuxContexts(options.selinuxPolicy) : undefined;
@@ -86,7 +87,7 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     hugepageSizes: hugepages.flatMap(hugepageSize).sort(),
     swapAccounting,
     seccompEnabled: field('Seccomp') !== undefined,
-    apparmorEnabled: apparmor?.trim() === 'Y' && (await exists(`${sys}/kernel/security/apparmor`)),
+    apparmorEnabled: apparmor?.trim() === 'Y' && (await pathExists(`${sys}/kernel/security/apparmor`)),
     selinuxEnabled,
     ...(selinuxContexts && { selinuxContexts }),
     capabilities: decodeCapabilities(field('CapBnd') ?? '0'),
@@ -146,7 +147,7 @@ async function v1Hierarchies(proc: string): Promise<{ mountPoint: string; option
 
 async function v1SwapAccounting(proc: string): Promise<boolean> {
   const memory = (await v1Hierarchies(proc)).find(({ options }) => options.includes('memory'));
-  return memory !== undefined && (await exists(`${memory.mountPoint}/memory.memsw.limit_in_bytes`));
+  return memory !== undefined && (await pathExists(`${memory.mountPoint}/memory.memsw.limit_in_bytes`));
 }
 
 /** `memory.swap.max` exists in every cgroup but the root: the daemon's own, or the first child of the root, tells. */
@@ -154,17 +155,10 @@ async function v2SwapAccounting(root: string, proc: string): Promise<boolean> {
   const own = /^0::(\/.*)$/m.exec((await textOrNone(`${proc}/self/cgroup`)) ?? '')?.[1] ?? '/';
   const candidates = own === '/' ? (await listOrNone(root)).map((name) => `/${name}`) : [own];
   for (const candidate of candidates) {
-    if (!(await exists(`${root}${candidate}/memory.current`))) continue;
-    return exists(`${root}${candidate}/memory.swap.max`);
+    if (!(await pathExists(`${root}${candidate}/memory.current`))) continue;
+    return pathExists(`${root}${candidate}/memory.swap.max`);
   }
   return false;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function textOrNone(path: string): Promise<string | undefined> {

@@ -1,8 +1,9 @@
-import { access, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import type { NetworkConfigList } from '@criquet/network-cni';
 import { DaemonLock } from '../../runtime/daemon-lock.js';
+import { pathExists } from '../../runtime/path-exists.js';
 import { isObjectId } from '../../state/object-id.js';
 import type { AuditedNode } from '../audited-node.js';
 import { attachmentsOnNode, isOwnAttachment } from '../cni-claims.js';
@@ -51,9 +52,9 @@ export function reservationHoldings(node: AuditedNode): HoldingSource {
   }
 
   async function free({ list, containerId, ifName, file }: Reservation, signal: AbortSignal): Promise<void> {
-    if (!(await present(file))) return;
+    if (!(await pathExists(file))) return;
     await cni.del(list, { containerId, netns: '', ifName, args: [], capabilityArgs: {} }, { timeoutMs: config.cni.delTimeout, signal });
-    if (await present(file)) throw new Error(`${file} is still there after a DEL of network ${list.name}`);
+    if (await pathExists(file)) throw new Error(`${file} is still there after a DEL of network ${list.name}`);
   }
 }
 
@@ -111,8 +112,4 @@ async function readDirectory(list: NetworkConfigList, directory: string): Promis
     }),
   );
   return read.flat();
-}
-
-function present(path: string): Promise<boolean> {
-  return access(path).then(() => true, () => false);
 }
