@@ -12,16 +12,17 @@ export type Footprint = Readonly<Record<string, number>>;
 /** Bytes of the daemon's resident memory. */
 export const MEMORY = 'resident bytes';
 
-const SAMPLES = 12;
 const EVERY_MS = 500;
 
 /**
  * What a daemon and its containerd have at the moment, as far as it can be counted: the least of several looks over some seconds, since what a call needs comes
  * and goes, and memory that is garbage is given back when it is collected.
+ *
+ * @param seconds how long it looks; V8 collects garbage of a process that does nothing after some eight
  */
-export async function footprint(node: TestNode): Promise<Footprint> {
+export async function footprint(node: TestNode, seconds: number): Promise<Footprint> {
   const looks = [await look(node)];
-  while (looks.length < SAMPLES) {
+  while (looks.length < (seconds * 1000) / EVERY_MS) {
     await pause(EVERY_MS);
     looks.push(await look(node));
   }
