@@ -15,7 +15,7 @@ import { exists, Leftovers, newId } from './leftovers.js';
 /** What only a running daemon holds. */
 const OF_THE_DAEMON = ['log-handle', 'stream-token'];
 const OTHERS = [
-  'container', 'task', 'shim', 'cni-attachment', 'ipam-reservation', 'mount', 'netns', 'userns', 'fifos', 'image-volumes', 'snapshot', 'lease', 'declared-volumes', 'checkpoint', 'pod-files', 'cgroup',
+  'container', 'sandbox', 'task', 'shim', 'cni-attachment', 'ipam-reservation', 'mount', 'netns', 'userns', 'fifos', 'image-volumes', 'snapshot', 'lease', 'declared-volumes', 'checkpoint', 'pod-files', 'cgroup',
 ];
 const kinds = (lines: readonly string[]): string[] => [...new Set(lines.map((line) => line.split(' ')[0] ?? ''))].sort();
 

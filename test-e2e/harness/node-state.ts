@@ -20,6 +20,7 @@ export const KINDS = [
   'addresses',
   'files',
   'containers',
+  'sandboxes',
   'tasks',
   'snapshots',
   'leases',
@@ -192,10 +193,10 @@ async function readFiles(directories: readonly string[]): Promise<string[]> {
   return found.filter((path) => !MADE_ONCE.test(path)).sort();
 }
 
-type ContainerdKind = 'containers' | 'tasks' | 'snapshots' | 'leases' | 'ingests';
+type ContainerdKind = 'containers' | 'sandboxes' | 'tasks' | 'snapshots' | 'leases' | 'ingests';
 
 async function readContainerd(ctr: NodeStateScope['ctr'], snapshotters: readonly string[]): Promise<Record<ContainerdKind, string[]>> {
-  const state: Record<ContainerdKind, string[]> = { containers: [], tasks: [], snapshots: [], leases: [], ingests: [] };
+  const state: Record<ContainerdKind, string[]> = { containers: [], sandboxes: [], tasks: [], snapshots: [], leases: [], ingests: [] };
   if (ctr === undefined) return state;
   const words = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '');
   const namespaces = words(await ctr('namespaces', 'ls', '--quiet'));
@@ -203,14 +204,16 @@ async function readContainerd(ctr: NodeStateScope['ctr'], snapshotters: readonly
     const list = (...args: string[]) => ctr('--namespace', namespace, ...args).then(words);
     const named = (entries: string[]) => entries.map((entry) => `${namespace}/${entry}`);
     const table = (...args: string[]) => list(...args).then((lines) => lines.slice(1).map((line) => line.trim().split(/\s+/)));
-    const [containers, tasks, leases, ingests, ...snapshots] = await Promise.all([
+    const [containers, sandboxes, tasks, leases, ingests, ...snapshots] = await Promise.all([
       list('containers', 'ls', '--quiet'),
+      table('sandboxes', 'ls'),
       list('tasks', 'ls', '--quiet'),
       list('leases', 'ls', '--quiet'),
       table('content', 'active'),
       ...snapshotters.map((snapshotter) => table('snapshots', '--snapshotter', snapshotter, 'ls')),
     ]);
     state.containers.push(...named(containers));
+    state.sandboxes.push(...named(sandboxes.map(([id = '']) => id)));
     state.tasks.push(...named(tasks));
     state.leases.push(...named(leases));
     state.ingests.push(...named(ingests.map(([ref = '']) => ref)));

@@ -8,6 +8,7 @@ import { imagesService } from './services/images.js';
 import { introspectionService } from './services/introspection.js';
 import { leasesService } from './services/leases.js';
 import { namespacesService } from './services/namespaces.js';
+import { sandboxesService } from './services/sandboxes.js';
 import { snapshotsService } from './services/snapshots.js';
 import { streamingService } from './services/streaming.js';
 import { tasksService } from './services/tasks.js';
@@ -58,6 +59,7 @@ export function connectContainerd(options: ConnectOptions): Containerd {
     diff: diffService(channel),
     images: imagesService(channel),
     containers: containersService(channel),
+    sandboxes: sandboxesService(channel),
     tasks: tasksService(channel),
     events: eventsService(channel),
     transfer: transferService(channel, streaming, content),

@@ -6,6 +6,7 @@ import type { Images } from './services/images.js';
 import type { Introspection } from './services/introspection.js';
 import type { Leases } from './services/leases.js';
 import type { Namespaces } from './services/namespaces.js';
+import type { SandboxStore } from './services/sandboxes.js';
 import type { Snapshots } from './services/snapshots.js';
 import type { Streaming } from './services/streaming.js';
 import type { Tasks } from './services/tasks.js';
@@ -24,6 +25,7 @@ export interface Containerd {
   readonly diff: Diff;
   readonly images: Images;
   readonly containers: Containers;
+  readonly sandboxes: SandboxStore;
   readonly tasks: Tasks;
   readonly events: Events;
   readonly transfer: Transfer;

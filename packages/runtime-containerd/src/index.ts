@@ -27,6 +27,7 @@ export type { Any } from './any.js';
 export type { Version, VersionReply } from './services/version.js';
 export type { Namespaces, NamespaceRecord } from './services/namespaces.js';
 export type { Introspection, Platform, PluginInfo, PluginRecord, ServerRecord } from './services/introspection.js';
+export type { NewSandbox, SandboxInfo, SandboxStore } from './services/sandboxes.js';
 export { leaseExpireLabel, type Lease, type LeaseResource, type Leases } from './services/leases.js';
 export {
   BlobTooLarge,

@@ -46,7 +46,7 @@ const SNAPSHOTTER = 'io.containerd.snapshotter.v1';
 
 /** The plugins behind this package's services. */
 const needed: readonly (readonly [type: string, id: string])[] = [
-  ...['containers', 'content', 'diff', 'events', 'images', 'leases', 'namespaces', 'snapshots', 'streaming', 'tasks', 'transfer'].map(
+  ...['containers', 'content', 'diff', 'events', 'images', 'leases', 'namespaces', 'sandboxes', 'snapshots', 'streaming', 'tasks', 'transfer'].map(
     (id) => ['io.containerd.grpc.v1', id] as const,
   ),
   ['io.containerd.runtime.v2', 'task'],

@@ -19,7 +19,7 @@ export interface FakePlugin {
   readonly error?: string;
 }
 
-const grpcServices = ['containers', 'content', 'diff', 'events', 'images', 'introspection', 'leases', 'namespaces', 'snapshots', 'streaming', 'tasks', 'transfer', 'version'];
+const grpcServices = ['containers', 'content', 'diff', 'events', 'images', 'introspection', 'leases', 'namespaces', 'sandboxes', 'snapshots', 'streaming', 'tasks', 'transfer', 'version'];
 
 /** What containerd 2.1 has, as far as clients of it ask; its CRI plugin disabled. */
 export function defaultPlugins(root: string): FakePlugin[] {

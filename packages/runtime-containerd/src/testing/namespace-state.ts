@@ -3,6 +3,7 @@ import type { Info as ContentInfo, Status as IngestStatus } from '../gen/service
 import type { Image } from '../gen/services/images/v1/images.js';
 import type { Lease, Resource } from '../gen/services/leases/v1/leases.js';
 import type { Info as SnapshotInfo } from '../gen/services/snapshots/v1/snapshots.js';
+import type { Sandbox } from '../gen/types/sandbox.js';
 import { notFound } from './fake-status.js';
 import type { FakeTask } from './fake-task.js';
 
@@ -30,6 +31,7 @@ export interface LeaseState {
 /** All that containerd keeps in one namespace. */
 export class NamespaceState {
   readonly containers = new Map<string, Container>();
+  readonly sandboxes = new Map<string, Sandbox>();
   readonly tasks = new Map<string, FakeTask>();
   readonly images = new Map<string, Image>();
   readonly blobs = new Map<string, Blob>();

@@ -13,6 +13,7 @@ import { leaseHoldings } from './kinds/leases.js';
 import { mountHoldings } from './kinds/mounts.js';
 import { netnsHoldings, usernsHoldings } from './kinds/namespace-pins.js';
 import { podFileHoldings } from './kinds/pod-files.js';
+import { sandboxHoldings } from './kinds/sandboxes.js';
 import { shimHoldings } from './kinds/shim-processes.js';
 import { snapshotHoldings } from './kinds/snapshots.js';
 import { taskHoldings } from './kinds/tasks.js';
@@ -21,6 +22,7 @@ const KINDS = [
   logHandleHoldings,
   streamTokenHoldings,
   containerRecordHoldings,
+  sandboxHoldings,
   taskHoldings,
   shimHoldings,
   attachmentHoldings,

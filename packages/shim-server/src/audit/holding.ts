@@ -1,6 +1,7 @@
 /** What can belong to a pod on a node, in the order in which it is taken away: what uses something goes before what it uses. */
 export const HOLDING_KINDS = [
   'container',
+  'sandbox',
   'task',
   'shim',
   'log-handle',

@@ -101,6 +101,8 @@ export class ContainerPlanner {
       labels: { ...recordLabels('container', config.labels), ...this.imageVolumes.recordLabels(imageVolumes) },
       image: image.name,
       runtime: handler.runtime,
+      // Its shim is known by that, and not looked for by a run of the shim's binary.
+      sandbox: sandbox.id,
       spec: encodeSpec(spec),
       snapshotter,
       snapshotKey: id,

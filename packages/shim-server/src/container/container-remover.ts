@@ -18,6 +18,7 @@ import { ContainerStopper } from './container-stopper.js';
 import { DeclaredVolumes } from './declared-volumes.js';
 import { ImageVolumes } from './image-volumes.js';
 import { ContainerWatch } from './container-watch.js';
+import { PreparedRootfs } from './prepared-rootfs.js';
 
 /** Removes containers, ending what runs first. Every part succeeds when it is done already; the record goes last. */
 @scoped(Lifecycle.ContainerScoped)
@@ -28,6 +29,7 @@ export class ContainerRemover {
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
+    @inject(PreparedRootfs) private readonly prepared: PreparedRootfs,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
@@ -70,14 +72,17 @@ export class ContainerRemover {
     await orAbort(this.watch.released(containerId), signal);
     await steps.do('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
-    await steps.do('delete the task', () => discardTask(this.containerd, containerId));
-    await steps.do('remove the cgroup', () => this.cgroups.remove(container));
-    await steps.do('remove the FIFOs', () => this.io.close(containerId));
+    const left = (remove: () => Promise<void>) => (this.watch.isReleased(containerId) ? Promise.resolve() : remove());
+    await steps.do('delete the task', () => left(() => discardTask(this.containerd, containerId)));
+    await steps.do('remove the cgroup', () => left(() => this.cgroups.remove(container)));
+    await steps.do('remove the FIFOs', () => left(() => this.io.close(containerId)));
     await steps.do('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
     await steps.do('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
     await steps.do('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
     await steps.do('remove the checkpoint', () => this.captures.discard(containerId));
     await steps.do('remove the container record', () => this.containers.remove(containerId));
+    this.watch.forget(containerId);
+    this.prepared.take(containerId);
     return true;
   }
 }

@@ -36,6 +36,8 @@ interface Watched {
 @scoped(Lifecycle.ContainerScoped)
 export class ContainerWatch {
   private readonly watched = new Map<string, Watched>();
+  /** Of which nothing is left but the record. */
+  private readonly gone = new Set<string>();
   private readonly ended = lifetime();
 
   constructor(
@@ -75,6 +77,16 @@ export class ContainerWatch {
     await this.watched.get(containerId)?.released;
   }
 
+  /** Whether task, cgroup and FIFOs are known to be gone; a daemon that did not see the end does not know. */
+  isReleased(containerId: string): boolean {
+    return this.gone.has(containerId);
+  }
+
+  /** The container is gone too. */
+  forget(containerId: string): void {
+    this.gone.delete(containerId);
+  }
+
   stop(): void {
     this.ended.abort();
   }
@@ -101,6 +113,7 @@ export class ContainerWatch {
     );
     this.oomKills.forget(this.containers.get(containerId), containerId);
     await steps.do('remove the FIFOs', () => this.io.close(containerId));
+    if (this.containers.get(containerId) !== undefined) this.gone.add(containerId);
   }
 
   /** Tries again with growing pauses until it works, the container is gone, or the daemon stops. */

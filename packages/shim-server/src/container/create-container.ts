@@ -30,6 +30,7 @@ import { DeclaredVolumes } from './declared-volumes.js';
 import { ImageUsers } from './image-users.js';
 import { ImageVolumes } from './image-volumes.js';
 import { MountLabels } from './mount-labels.js';
+import { PreparedRootfs } from './prepared-rootfs.js';
 import { validateContainerConfig } from './validate-container-config.js';
 import { snapshotLabels } from '../userns/snapshot-labels.js';
 
@@ -51,6 +52,7 @@ export class CreateContainer {
     @inject(ContainerPlanner) private readonly planner: ContainerPlanner,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
+    @inject(PreparedRootfs) private readonly prepared: PreparedRootfs,
     @inject(MountLabels) private readonly mountLabels: MountLabels,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
     @inject(CheckpointReadiness) private readonly readiness: CheckpointReadiness,
@@ -179,6 +181,7 @@ export class CreateContainer {
         // Recovery comes to the same conclusion, so nothing needs writing here.
         this.containers.note(id, created(spec));
       }
+      this.prepared.keep(id, mounts);
       return id;
     } catch (error) {
       if (!(await rollback.run())) this.remover.owe(id);

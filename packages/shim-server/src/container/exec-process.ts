@@ -53,6 +53,8 @@ export class ExecUndo {
   readonly io: Rollback<ExecUndoStep>;
   /** Called when the process could not be deleted. */
   owe: () => void = () => undefined;
+  /** Aborts when nobody waits for the command any more. */
+  readonly over = new AbortController();
 
   constructor(call: 'Exec' | 'ExecSync', failpoints: Failpoints, log: Logger) {
     this.process = Rollback.of(call, failpoints, log);
@@ -62,6 +64,7 @@ export class ExecUndo {
   /** Kills the command where it still runs, and takes everything back. */
   async run(): Promise<void> {
     const [deleted] = await Promise.all([this.process.run(), this.io.run()]);
+    this.over.abort();
     if (!deleted) this.owe();
   }
 }
@@ -93,6 +96,9 @@ export class ExecProcesses {
       undo.process.add('delete the exec process', discard);
       await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
     });
+    // Before it starts: its end is then known without another round trip.
+    const exit = this.processEnd.of(containerId, { execId, signal: undo.over.signal });
+    exit.catch(() => undefined);
     await steps.do('start the exec process', () => {
       // Not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then.
       // The caller need not wait for the start, the undo does.
@@ -106,7 +112,7 @@ export class ExecProcesses {
       execId,
       stdin: io.stdin,
       readers: io.readers,
-      exit: (waiting) => this.processEnd.of(containerId, { execId, signal: waiting }),
+      exit: (waiting) => orAbort(exit, waiting),
     };
   }
 

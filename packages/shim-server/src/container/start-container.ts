@@ -29,6 +29,7 @@ import { ContainerLocks } from './container-locks.js';
 import { ContainerWatch } from './container-watch.js';
 import { OomKills } from './oom-kills.js';
 import { pidTarget } from './pid-target.js';
+import { PreparedRootfs } from './prepared-rootfs.js';
 
 /** The exit code of a container that could not be started, as users of container engines know it. */
 const START_ERROR_CODE = 128;
@@ -54,6 +55,7 @@ export class StartContainer {
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
+    @inject(PreparedRootfs) private readonly prepared: PreparedRootfs,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(Restoration) private readonly restoration: Restoration,
     @inject(OomKills) private readonly oomKills: OomKills,
@@ -106,7 +108,7 @@ export class StartContainer {
         rollback.add('close the FIFOs', () => this.io.close(id));
         return this.io.open(container, sandbox.config.logDirectory);
       }),
-      steps.do('find the root file system', () => snapshots.mounts(container.snapshotter, id)),
+      steps.do('find the root file system', async () => this.prepared.take(id) ?? snapshots.mounts(container.snapshotter, id)),
     );
     await this.oomKills.expect(container);
     await steps.do('create the task', async () => {

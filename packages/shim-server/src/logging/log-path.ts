@@ -34,6 +34,15 @@ export function resolveLogPath(logDirectory: string, logPath: string): string {
  */
 export async function prepareLogDirectory(logDirectory: string, path: string): Promise<void> {
   const parent = dirname(path);
+  const unlessThere = <T>(looking: Promise<T>) => looking.catch(() => undefined);
+  const [top, made, present] = await Promise.all([unlessThere(realpath(`${logDirectory}/.`)), unlessThere(realpath(`${parent}/.`)), unlessThere(lstat(path))]);
+  if (present?.isSymbolicLink() === true) throw invalidArgument(FIELD, `${JSON.stringify(path)} is a symbolic link`);
+  // The kubelet has made them.
+  if (top !== undefined && made !== undefined) checkInside(made, top, path);
+  else await makeParents(logDirectory, parent, path);
+}
+
+async function makeParents(logDirectory: string, parent: string, path: string): Promise<void> {
   try {
     await makeDirectories(logDirectory, 0o755);
     const top = await realpath(logDirectory);
@@ -48,8 +57,6 @@ export async function prepareLogDirectory(logDirectory: string, path: string): P
     refused.cause = error;
     throw refused;
   }
-  const present = await lstat(path).catch(() => undefined);
-  if (present?.isSymbolicLink() === true) throw invalidArgument(FIELD, `${JSON.stringify(path)} is a symbolic link`);
 }
 
 async function deepestExisting(path: string): Promise<string> {

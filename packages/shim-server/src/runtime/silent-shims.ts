@@ -5,6 +5,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { ContainerLocks } from '../container/container-locks.js';
 import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
+import { orAbort } from '../state/keyed-mutex.js';
 import { killProcess } from './kill-process.js';
 import { shimProcesses } from './shim-processes.js';
 
@@ -35,14 +36,14 @@ export class SilentShims {
    * ready: its shim may still be making the pause process, and killed then would leave what the OCI runtime has begun.
    */
   async end(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    const phase = this.sandboxes.get(sandboxId)?.phase;
-    if (phase !== 'ready' && phase !== 'stopped') return;
+    const { phase, ended } = this.sandboxes.get(sandboxId) ?? {};
+    if ((phase !== 'ready' && phase !== 'stopped') || ended === true) return;
     const ids = this.containers.all().filter((container) => container.sandboxId === sandboxId).map(({ id }) => id);
-    let silent = await this.silent(sandboxId, PATIENCE_MS);
+    let silent = await orAbort(this.silent(sandboxId, PATIENCE_MS), signal);
     if (!silent) {
       // A start or a checkpoint under way may take its time: of its own container nothing is heard meanwhile.
       const told = ids.map((id) => this.locks.run(id, signal, () => this.silent(id, PATIENCE_MS)));
-      silent = (await Promise.all(told)).includes(true);
+      silent = (await orAbort(Promise.all(told), signal)).includes(true);
     }
     if (!silent || signal?.aborted === true || !(await this.containerdAnswers(sandboxId))) return;
     const { namespace } = this.config.containerd;

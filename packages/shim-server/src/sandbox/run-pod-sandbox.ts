@@ -1,5 +1,6 @@
 import type { RunPodSandboxRequest, RunPodSandboxResponse } from '@criquet/cri-api';
 import type { NetnsProvider } from '@criquet/network-cni';
+import type { Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
@@ -11,6 +12,7 @@ import { needsLevel, type NodeFacts } from '../spec/index.js';
 import { configDigest } from '../state/config-digest.js';
 import { Creations, type CreationProgress } from '../state/creations.js';
 import { newObjectId } from '../state/object-id.js';
+import { ownedBy } from '../state/owner-labels.js';
 import { sandboxName } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import { Rollback } from '../steps/rollback.js';
@@ -37,6 +39,7 @@ export class RunPodSandbox {
   private readonly creations = new Creations();
 
   constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.NodeFacts) private readonly node: NodeFacts,
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
@@ -121,26 +124,24 @@ export class RunPodSandbox {
         rollback.add('remove the record', () => this.sandboxes.remove(id));
         await this.sandboxes.insert(plan.record, plan.frame);
       });
-      await together(
-        steps.do('write the pod files', async () => {
-          rollback.add('remove the pod files', () => this.files.remove(id));
-          await this.files.create(id, config);
-        }),
-        steps.do('pin the network namespace', async () => {
-          if (plan.record.netnsPath === '') return;
-          rollback.add('release the network namespace', () => this.netns.release(plan.record.netnsPath));
-          const { userns } = plan;
-          if (userns !== undefined) rollback.add('release the user namespace', () => this.netns.release(userns.path));
-          await this.netns.create(plan.record.netnsPath, userns === undefined ? {} : { userns });
-        }),
-      );
+      const files = steps.do('write the pod files', async () => {
+        rollback.add('remove the pod files', () => this.files.remove(id));
+        await this.files.create(id, config);
+      });
+      const netns = steps.do('pin the network namespace', async () => {
+        if (plan.record.netnsPath === '') return;
+        rollback.add('release the network namespace', () => this.netns.release(plan.record.netnsPath));
+        const { userns } = plan;
+        if (userns !== undefined) rollback.add('release the user namespace', () => this.netns.release(userns.path));
+        await this.netns.create(plan.record.netnsPath, userns === undefined ? {} : { userns });
+      });
       const [ips, pid] = await together(
-        steps.do('attach to the pod network', async () => {
-          if (plan.networks.length === 0) return [];
-          rollback.add('detach from the pod network', (signal) => this.network.detach(plan.record, signal));
-          return this.network.attach(plan.record, plan.networks);
+        this.attach(plan, netns, steps, rollback),
+        together(files, netns).then(() => this.startPause(id, plan, steps, rollback)),
+        steps.do('put the sandbox into its store', async () => {
+          rollback.add('remove the sandbox from its store', () => this.containerd.sandboxes.delete(id).catch(ignoreNotFound));
+          await this.containerd.sandboxes.create({ id, runtime: plan.frame.runtime, labels: ownedBy(id) });
         }),
-        this.startPause(id, plan, steps, rollback),
       );
       await steps.do('record that it is ready', async () => {
         // containerd may have it although the answer got lost: it must not be taken for ready while it is being undone.
@@ -161,6 +162,15 @@ export class RunPodSandbox {
       }
       throw error;
     }
+  }
+
+  private async attach({ record, networks }: SandboxPlan, netns: Promise<void>, steps: RunSteps, rollback: RunRollback): Promise<string[]> {
+    await netns;
+    return steps.do('attach to the pod network', async () => {
+      if (networks.length === 0) return [];
+      rollback.add('detach from the pod network', (signal) => this.network.detach(record, signal));
+      return this.network.attach(record, networks);
+    });
   }
 
   private async startPause(id: string, plan: SandboxPlan, steps: RunSteps, rollback: RunRollback): Promise<number> {

@@ -1,4 +1,5 @@
 import type { NetnsProvider } from '@criquet/network-cni';
+import type { Containerd } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ignoreNotFound } from '../runtime/already-gone.js';
@@ -21,6 +22,7 @@ export class SandboxTeardown {
   private readonly mutex = new KeyedMutex();
 
   constructor(
+    @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
     @inject(Token.Netns) private readonly netns: NetnsProvider,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
@@ -40,7 +42,7 @@ export class SandboxTeardown {
   stop(sandboxId: string, steps: Steps<StopSandboxStep>, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
       const sandbox = this.sandboxes.get(sandboxId);
-      if (sandbox === undefined) return;
+      if (sandbox === undefined || sandbox.ended === true) return;
       const done = await Promise.allSettled([
         steps.do('remove the pause process', () => this.pauseTask.remove(sandboxId, signal)),
         this.detach(sandbox, steps, signal),
@@ -55,7 +57,7 @@ export class SandboxTeardown {
       await steps.do('unmount shared memory', () => this.files.unmount(sandboxId));
       await steps.do('record that it has stopped', async () => {
         // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
-        await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false })).catch(ignoreNotFound);
+        await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false, ended: true })).catch(ignoreNotFound);
       });
     });
   }
@@ -67,6 +69,7 @@ export class SandboxTeardown {
       if (sandbox !== undefined) await steps.do('remove the cgroup of the pause process', () => this.cgroups.remove(sandbox));
       await steps.do('remove the pod files', () => this.files.remove(sandboxId));
       if (sandbox !== undefined) await steps.do('remove the snapshot of the pause process', () => this.rootfs.remove(sandbox));
+      await steps.do('remove the sandbox from its store', () => this.containerd.sandboxes.delete(sandboxId).catch(ignoreNotFound));
       await steps.do('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });
   }

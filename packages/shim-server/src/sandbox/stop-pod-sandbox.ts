@@ -5,6 +5,7 @@ import { invalidArgument } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { SilentShims } from '../runtime/silent-shims.js';
 import type { Failpoints } from '../steps/failpoints.js';
+import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
@@ -29,15 +30,24 @@ export class StopPodSandbox {
     const sandbox = this.sandboxes.find(request.podSandboxId);
     if (sandbox === undefined) return {};
     const steps = Steps.of('StopPodSandbox', this.failpoints, log);
-    await steps.do('end a shim that hangs', () => this.silentShims.end(sandbox.id, signal));
-    const running = this.containers.all().filter((container) => container.sandboxId === sandbox.id);
-    await steps.do('stop the containers', () => Promise.all(running.map(({ id }) => this.stopper.kill(id, steps, signal))));
-    try {
-      await this.teardown.stop(sandbox.id, steps, signal);
-    } catch (error) {
-      this.teardown.owe(sandbox.id);
-      throw error;
-    }
+    const over = new AbortController();
+    const [stopped] = await Promise.allSettled([
+      this.stop(sandbox.id, steps, signal).finally(() => over.abort()),
+      // Beside: nearly always there is none, and to know that takes a call to the shim.
+      steps.do('end a shim that hangs', () => this.silentShims.end(sandbox.id, AbortSignal.any([signal, over.signal]))),
+    ]);
+    if (stopped.status === 'rejected') throw stopped.reason;
     return {};
   };
+
+  private async stop(sandboxId: string, steps: Steps<StepOf<'StopPodSandbox'>>, signal: AbortSignal): Promise<void> {
+    const running = this.containers.all().filter((container) => container.sandboxId === sandboxId);
+    await steps.do('stop the containers', () => Promise.all(running.map(({ id }) => this.stopper.kill(id, steps, signal))));
+    try {
+      await this.teardown.stop(sandboxId, steps, signal);
+    } catch (error) {
+      this.teardown.owe(sandboxId);
+      throw error;
+    }
+  }
 }

@@ -26,6 +26,7 @@ export const sandboxShape = z.looseObject({
   selinuxLevel: z.string().optional(),
   pid,
   createdAt: nanoseconds,
+  ended: z.boolean().optional(),
   restoring: z.boolean().optional(),
 });
 

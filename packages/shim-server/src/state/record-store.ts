@@ -14,7 +14,7 @@ interface Identified {
 export type RecordObserver<R> = (before: R | undefined, after: R | undefined) => void;
 
 /** What containerd wants in a container record beside the extension. */
-export type RecordFrame = Pick<NewContainer, 'labels' | 'image' | 'runtime' | 'spec' | 'snapshotter' | 'snapshotKey'>;
+export type RecordFrame = Pick<NewContainer, 'labels' | 'image' | 'runtime' | 'spec' | 'snapshotter' | 'snapshotKey' | 'sandbox'>;
 
 /**
  * The records of one kind. containerd is the database; this is an index over it that is rebuilt at start.

@@ -41,6 +41,8 @@ export interface SandboxRecord {
   readonly pid: number;
   /** Unix time in nanoseconds. */
   readonly createdAt: bigint;
+  /** Nothing of it is left to stop: its processes, addresses, namespaces and mounts are gone. */
+  readonly ended?: boolean;
   /** RestorePod is not done yet: without the daemon that began it, sandbox and containers are taken back. */
   readonly restoring?: boolean;
 }

@@ -53,6 +53,7 @@ const STOP_SANDBOX = [
 
 const DISCARD_SANDBOX = [
   'remove the cgroup of the pause process',
+  'remove the sandbox from its store',
   'remove the pod files',
   'remove the snapshot of the pause process',
   'remove the sandbox record',
@@ -66,6 +67,7 @@ export const CALL_STEPS = {
       'write the record',
       'write the pod files',
       'pin the network namespace',
+      'put the sandbox into its store',
       'attach to the pod network',
       'create the pause process',
       'start the pause process',
@@ -74,6 +76,7 @@ export const CALL_STEPS = {
     undo: [
       'remove the record',
       'remove the pod files',
+      'remove the sandbox from its store',
       'release the network namespace',
       'release the user namespace',
       'detach from the pod network',

@@ -38,7 +38,7 @@ test('on a node at work nothing is without an owner, with and without the daemon
 test('a planted orphan of each kind is found and removed, and nothing else is touched', async (t) => {
   const { shim, planter, pod, containerId } = await prepared(t);
   const { layout } = planter;
-  const { leases, snapshots, tasks } = planter.client();
+  const { leases, sandboxes, snapshots, tasks } = planter.client();
   const [id, chainId] = [newId(), shim.image.chainId];
 
   // Orphans.
@@ -64,6 +64,8 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   for (const directory of [join(layout.imageVolumes(id), '0'), join(layout.declaredVolumes(id), '0'), layout.sandboxFiles(id)]) await mkdir(directory, { recursive: true });
   await snapshots.prepare('overlayfs', id, chainId, { labels: ownedBy(id) });
   await snapshots.view('native', `${id}-image-0`, '', { labels: ownedBy(id) });
+  const runtime = { name: 'io.containerd.runc.v2' };
+  await sandboxes.create({ id, runtime, labels: ownedBy(id) });
   await leases.create({ id: 'criquet-pull-lost', labels: ownedByDaemon('00000000') });
   await leases.create({ id: `criquet-checkpoint-${id}`, labels: ownedBy(id) });
   const emptyCgroup = await planter.cgroup(`k8s.io/${id}`);
@@ -94,6 +96,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   const attached = newId();
   kept.push(await planter.cacheEntry(attached, '/run/netns/of-somebody-else'), await planter.reservation(attached));
   const keptPids = [await planter.shimProcess(newId(), { address: '/run/other/containerd.sock' }), await planter.shimProcess(newId(), { namespace: 'other' }), await planter.shimProcess(foreign)];
+  await sandboxes.create({ id: 'of-somebody', runtime });
   await leases.create({ id: 'criquet-pull-of-somebody' });
   await snapshots.prepare('overlayfs', newId(), chainId, { labels: { 'containerd.io/gc.root': 'now' } });
   const others = await planter.taskWithoutRecord(containerId, join(shim.dir, 'of-somebody'));
@@ -102,6 +105,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   t.same(found.problems, []);
   const expected = [
     `container ${lostContainer}`,
+    `sandbox ${id}`,
     `task ${lostTask}`,
     `shim ${shimPid}`,
     `cni-attachment test/eth0/${id}`,
@@ -144,6 +148,7 @@ test('a planted orphan of each kind is found and removed, and nothing else is to
   for (const pid of keptPids) t.doesNotThrow(() => globalThis.process.kill(pid, 0));
   const state = shim.containerd.state(NAMESPACE);
   t.ok(state.leases.has('criquet-pull-of-somebody'));
+  t.ok(state.sandboxes.has('of-somebody'));
   t.ok(state.tasks.has(others));
   t.equal([...state.snapshotsOf('overlayfs').keys()].filter((key) => /^[0-9a-f]{64}$/.test(key)).length, 2, 'of the running container, and of somebody');
   t.equal((await shim.cri.runtime.containerStatus({ containerId })).status?.state, 1, 'it still runs');

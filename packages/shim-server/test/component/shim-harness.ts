@@ -312,6 +312,7 @@ export class Shim {
     const count = (command: string) => this.plugins.calls.filter((call) => call.command === command).length;
     return [
       ...[...state.containers.keys()].map((id) => `record ${id}`),
+      ...[...state.sandboxes.keys()].map((id) => `sandbox ${id}`),
       ...[...state.tasks.keys()].map((id) => `task ${id}`),
       ...[...state.leases.keys()].map((id) => `lease ${id}`),
       ...[...state.snapshotsOf('overlayfs')].filter(([key]) => /^[0-9a-f]{64}(?:-|$)|^criquet-/.test(key)).map(([key]) => `snapshot ${key}`),
