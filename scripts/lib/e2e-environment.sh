@@ -9,7 +9,8 @@ done
 . "${BASH_SOURCE[0]%/*}/../versions.env"
 
 provide_e2e_environment() {
-  install_network_commands
+  # What is left behind is looked for in nftables too.
+  install_network_commands nft=nftables
   CRIQUET_E2E_CONTAINERD_21=$(containerd_from_apt) || fail "no containerd $CONTAINERD_OLDEST package is to be had here"
   CRIQUET_E2E_REGISTRY=$(provide_registry) || fail "no registry"
   CRIQUET_E2E_IMAGES=$(provide_suite_images) || fail "no test images"

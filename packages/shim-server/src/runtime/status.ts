@@ -97,6 +97,7 @@ export class RuntimeStatus {
       config: verboseJson(this.config),
       containerd: verboseJson({
         version: this.report.version,
+        uuid: this.report.server.uuid,
         namespace: this.containerd.namespace,
         snapshotter: this.report.snapshotter,
         snapshotters: [...this.report.snapshotters.values()],
