@@ -2,8 +2,8 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { CHECKOUT } from '../cri-support/checkout.js';
 import type { NodeOptions } from '../harness/node.js';
-import type { BurstResult } from './caller/burst.js';
 import { Caller } from './caller/caller.js';
+import { ClientCost } from './caller/client-cost.js';
 import type { Call } from './call.js';
 import { renderPlots, writeDocument, writeFiles } from './document.js';
 import { MEASURES } from './figures/index.js';
@@ -14,6 +14,7 @@ import { sharedRegistry } from './shared-registry.js';
 import { Side } from './side.js';
 import { summarise } from './summary.js';
 import { formatTable } from './table.js';
+import { ceilingInWords } from './words.js';
 import { readVersions } from './versions.js';
 
 /** Measures both, leaves samples and plots in `call.out` and in the docs where they are wanted, and returns the table. */
@@ -26,9 +27,10 @@ export async function compareBoth(call: Call, say: (line: string) => void): Prom
     await writeDocument();
   }
   return [
-    `containerd ${run.versions.containerd}: medians (95 of 100 samples are not worse); the client alone could make ${run.clientCallsPerSecond ?? 'no'} calls a second`,
+    `containerd ${run.versions.containerd}: medians (95 of 100 samples are not worse)`,
     formatTable(summarise(MEASURES, run.samples), !call.scale.smoke),
     ...(call.scale.smoke ? ['A smoke run: these numbers mean nothing.'] : []),
+    ...ceilingInWords(run),
     `samples and plots: ${call.out}`,
   ].join('\n');
 }
@@ -36,17 +38,14 @@ export async function compareBoth(call: Call, say: (line: string) => void): Prom
 async function measure({ engine, figures, scale }: Call, say: (line: string) => void): Promise<BenchRun> {
   const began = Date.now();
   const [loadBefore = 0] = loadavg();
-  let clientCallsPerSecond = Number.POSITIVE_INFINITY;
-  const onBurst = ({ calls, cpuSeconds }: BurstResult) => {
-    clientCallsPerSecond = Math.min(clientCallsPerSecond, calls / cpuSeconds);
-  };
+  const clientCost = new ClientCost();
   using caller = new Caller();
   await using registry = await sharedRegistry();
   const sides: Side[] = [];
   try {
     for (const runtime of ['criquet', 'containerd'] as const) {
       const options: NodeOptions = { engine, runtime, registry };
-      sides.push(await Side.start(options, caller, onBurst));
+      sides.push(await Side.start(options, caller, clientCost));
     }
     const [, plugin] = sides as [Side, Side];
     const versions = await readVersions(plugin);
@@ -60,7 +59,7 @@ async function measure({ engine, figures, scale }: Call, say: (line: string) => 
       loadBefore: rounded(loadBefore),
       minutes: rounded((Date.now() - began) / 60_000),
       ...(scale.rounds === undefined ? {} : { rounds: scale.rounds }),
-      ...(Number.isFinite(clientCallsPerSecond) ? { clientCallsPerSecond: Math.round(clientCallsPerSecond) } : {}),
+      clientCallsPerSecond: clientCost.callsPerSecond(),
       samples: Object.fromEntries(
         Object.entries(samples).map(([name, bySide]) => [name, Object.fromEntries(Object.entries(bySide).map(([side, values]) => [side, values.map(rounded)]))]),
       ),

@@ -6,7 +6,7 @@ import { ratioOverview } from './plot/ratio-overview.js';
 import { stripPlot } from './plot/strip-plot.js';
 import { readRuns, SAMPLES_DIRECTORY, type BenchRun } from './samples.js';
 import { summarise, type Row } from './summary.js';
-import { ratioInWords, spreadInWords, targetInWords, verdictInWords } from './words.js';
+import { ceilingInWords, ratioInWords, spreadInWords, targetInWords, verdictInWords } from './words.js';
 
 const DOCUMENT = 'docs/benchmarks.md';
 const NOTES = `${SAMPLES_DIRECTORY}/notes.md`;
@@ -111,11 +111,9 @@ function section(run: BenchRun, plots: Files, oneOfSeveral: boolean): string {
 
 function circumstances({ date, versions, machine, loadBefore, minutes, rounds, clientCallsPerSecond, engine }: BenchRun): string[] {
   const { processor, cores, architecture, memory, kernel, system, cgroups } = machine;
-  const client =
-    clientCallsPerSecond === undefined ? '' : ` The client of the rates could have made ${Math.round(clientCallsPerSecond)} calls a second of CPU, at the least.`;
   return [
     `${date}: containerd ${versions.containerd}, runc ${versions.runc}, CNI plugins ${versions.cni}; criquet ${versions.criquet} on Node.js ${versions.node}. ${processor}, ${cores} cores,
-${architecture}, ${memory} GB; ${system}, kernel ${kernel}, cgroup ${cgroups}. The run took ${Math.round(minutes)} minutes.${client} Samples: [samples-${engine}.json](benchmarks/samples-${engine}.json).`,
+${architecture}, ${memory} GB; ${system}, kernel ${kernel}, cgroup ${cgroups}. The run took ${Math.round(minutes)} minutes. ${ceilingInWords({ clientCallsPerSecond }).join('')} Samples: [samples-${engine}.json](benchmarks/samples-${engine}.json).`,
     '',
     ...(rounds === undefined ? [] : [`**A short run:** ${rounds} rounds a figure where there are usually more.`, '']),
     ...(loadBefore <= QUIET_LOAD ? [] : [`**The machine was busy:** ${loadBefore.toFixed(1)} processes wanted one of its ${cores} cores before the run began. Ratios say more than times, and neither is final.`, '']),

@@ -18,8 +18,8 @@ export interface BenchRun {
   readonly minutes: number;
   /** What `--rounds` said; absent: each figure's own number. */
   readonly rounds?: number;
-  /** Calls that the client could have made in a second of CPU, the least of all measured. */
-  readonly clientCallsPerSecond?: number;
+  /** Calls that the client itself could have made in a second of CPU, by the call's name. */
+  readonly clientCallsPerSecond: Readonly<Record<string, number>>;
   /** By measure, in the measure's unit, in the order of the rounds. */
   readonly samples: Readonly<Record<string, Readonly<Partial<Record<Runtime, readonly number[]>>>>>;
 }

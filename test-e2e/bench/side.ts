@@ -3,8 +3,8 @@ import { RuntimeServiceService, VersionRequest } from '@criquet/cri-api';
 import { patience } from '../harness/environment.js';
 import { TestNode, type NodeOptions, type Runtime } from '../harness/node.js';
 import { BUSYBOX, CALL } from '../harness/pods.js';
-import type { BurstResult } from './caller/burst.js';
 import type { Caller } from './caller/caller.js';
+import type { ClientCost } from './caller/client-cost.js';
 import { RawClient, type RawRequest } from './caller/raw-client.js';
 import { inBatches } from './in-batches.js';
 import { Pod } from './pod.js';
@@ -30,10 +30,10 @@ export class Side {
   private constructor(
     readonly node: TestNode,
     private readonly caller: Caller,
-    private readonly onBurst: (result: BurstResult) => void,
+    private readonly clientCost: ClientCost,
   ) {}
 
-  static async start(options: NodeOptions, caller: Caller, onBurst: (result: BurstResult) => void): Promise<Side> {
+  static async start(options: NodeOptions, caller: Caller, clientCost: ClientCost): Promise<Side> {
     const node = await TestNode.start({ ...options, logLevel: 'info' });
     try {
       await node.cri.image.pullImage({ image: { image: BUSYBOX } }, CALL);
@@ -41,7 +41,7 @@ export class Side {
       await node.dispose();
       throw error;
     }
-    return new Side(node, caller, onBurst);
+    return new Side(node, caller, clientCost);
   }
 
   get runtime(): Runtime {
@@ -75,7 +75,7 @@ export class Side {
   async callsPerSecond(request: RawRequest, callers: number, milliseconds: number): Promise<number> {
     const message = Buffer.from(request.message).toString('base64');
     const result = await this.caller.burst({ socketPath: this.socketPath, path: request.path, message, callers, milliseconds });
-    this.onBurst(result);
+    this.clientCost.add(request.path, result);
     return result.calls / result.seconds;
   }
 

@@ -26,7 +26,8 @@ export function summarise(measures: readonly Measure[], samples: BenchRun['sampl
     const sides = spreads(measure, samples);
     const { criquet, containerd } = sides;
     if (criquet === undefined && containerd === undefined) return [];
-    const ratio = criquet === undefined || containerd === undefined ? undefined : criquet.median / containerd.median;
+    // A plugin that took nothing at all is no measure.
+    const ratio = criquet === undefined || !containerd?.median ? undefined : criquet.median / containerd.median;
     const reached = measure.target?.of === 'ratio' ? ratio : criquet?.median;
     const met = measure.target === undefined || reached === undefined ? undefined : meets(measure.target, reached);
     return [{ measure, sides, ...(ratio === undefined ? {} : { ratio }), ...(met === undefined ? {} : { met }) }];

@@ -1,4 +1,5 @@
 import type { Target, Unit } from './figure.js';
+import type { BenchRun } from './samples.js';
 import type { Row, Spread } from './summary.js';
 
 /** Three digits, and no more behind the point than say something. */
@@ -27,4 +28,10 @@ export function ratioInWords({ ratio }: Row): string {
 export function verdictInWords({ met }: Row): string {
   if (met === undefined) return '';
   return met ? 'met' : 'missed';
+}
+
+/** What the client itself could have made, in one sentence; none where no rates were measured. */
+export function ceilingInWords({ clientCallsPerSecond }: Pick<BenchRun, 'clientCallsPerSecond'>): string[] {
+  const calls = Object.entries(clientCallsPerSecond).map(([call, rate]) => `${rate} ${call}`);
+  return calls.length === 0 ? [] : [`Calls that the client of the rates could have made in a second of CPU: ${calls.join(', ')}.`];
 }

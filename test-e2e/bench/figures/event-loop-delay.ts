@@ -19,8 +19,8 @@ at a time. A sample is the percentile of one such period. containerd's plugin ha
   stages: [
     {
       scene: 'emptied',
-      rounds: 5,
-      warmUps: 1,
+      rounds: 3,
+      warmUps: 0,
       fixedRounds: true,
       runtimes: ['criquet'],
       begin: async (side, scale) => ({

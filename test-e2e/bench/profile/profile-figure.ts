@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { freePort } from '../../harness/free-port.js';
 import type { Call } from '../call.js';
 import { Caller } from '../caller/caller.js';
+import { ClientCost } from '../caller/client-cost.js';
 import { runFigures, type Watch } from '../run-figures.js';
 import { sharedRegistry } from '../shared-registry.js';
 import { Side } from '../side.js';
@@ -18,7 +19,7 @@ export async function profileFigure({ engine, figures, scale, out }: Call, kind:
   using caller = new Caller();
   await using registry = await sharedRegistry();
   const criquetEnv = { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
-  const side = await Side.start({ engine, runtime: 'criquet', registry, criquetEnv }, caller, () => undefined);
+  const side = await Side.start({ engine, runtime: 'criquet', registry, criquetEnv }, caller, new ClientCost());
   try {
     const watch = new ProfiledRounds(port, PROFILERS[kind], out, `${figure.name}`);
     await runFigures(figures, [side], scale, say, watch);
