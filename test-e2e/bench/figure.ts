@@ -2,7 +2,7 @@ import type { Runtime } from '../harness/node.js';
 import type { Scale } from './scale.js';
 import type { Side } from './side.js';
 
-export type Unit = 'ms' | 's' | '1/s' | 'MB/s' | 'MB' | '%' | '×';
+export type Unit = 'ms' | 's' | 'µs' | '1/s' | 'MB/s' | 'MB' | '%' | '×';
 
 /** What a figure must reach: criquet's median divided by the plugin's, or criquet's median itself. */
 export interface Target {

@@ -24,12 +24,19 @@ export function planStages(figures: readonly Figure[]): Planned[] {
   return SCENES.flatMap((scene) => all.filter(({ stage }) => stage.scene === scene));
 }
 
-/**
- * Measures figures on all sides, round by round, the sides taking turns at being first.
- *
- * @param say gets a line for each stage
- */
-export async function runFigures(figures: readonly Figure[], sides: readonly Side[], scale: Scale, say: (line: string) => void, watch?: Watch): Promise<Samples> {
+export interface FigureRun {
+  readonly figures: readonly Figure[];
+  readonly sides: readonly Side[];
+  readonly scale: Scale;
+  /** Gets a line for each scene and stage. */
+  readonly say: (line: string) => void;
+  readonly watch?: Watch;
+  /** Called after each stage with all samples so far, so that a run which is cut off leaves what it had. */
+  readonly keep?: (samples: Samples) => Promise<void>;
+}
+
+/** Measures figures on all sides, round by round, the sides taking turns at being first. */
+export async function runFigures({ figures, sides, scale, say, watch, keep }: FigureRun): Promise<Samples> {
   const samples: Samples = {};
   let standing: Stage['scene'] = 0;
   for (const { figure, stage } of planStages(figures)) {
@@ -37,6 +44,7 @@ export async function runFigures(figures: readonly Figure[], sides: readonly Sid
     standing = stage.scene;
     const began = performance.now();
     await runStage(stage, sides, scale, samples, watch);
+    await keep?.(samples);
     say(`  ${figure.name}, ${sceneName(stage.scene, scale)}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
   }
   return samples;
@@ -64,7 +72,7 @@ async function runStage(stage: Stage, sides: readonly Side[], scale: Scale, samp
       if (round === 0) await watch?.begin();
       for (const [side, sampler] of round % 2 === 0 ? samplers : [...samplers].reverse()) {
         const sampled = await sampler.sample();
-        if (round >= 0) for (const [name, value] of Object.entries(sampled)) keep(samples, name, side.runtime, value);
+        if (round >= 0) for (const [name, value] of Object.entries(sampled)) add(samples, name, side.runtime, value);
       }
     }
     await watch?.end();
@@ -73,7 +81,7 @@ async function runStage(stage: Stage, sides: readonly Side[], scale: Scale, samp
   }
 }
 
-function keep(samples: Samples, name: string, runtime: Runtime, value: number): void {
+function add(samples: Samples, name: string, runtime: Runtime, value: number): void {
   if (!Number.isFinite(value)) throw new Error(`${name} on ${runtime}: ${value}`);
   const sides = (samples[name] ??= {});
   (sides[runtime] ??= []).push(value);

@@ -8,7 +8,7 @@ import type { ClientCost } from './caller/client-cost.js';
 import { RawClient, type RawRequest } from './caller/raw-client.js';
 import { inBatches } from './in-batches.js';
 import { Pod } from './pod.js';
-import { residentBytes } from './resident-memory.js';
+import { cpuSeconds, residentBytes } from './resident-memory.js';
 
 /** How long a daemon may take until it serves. */
 const SERVING_MS = 60_000;
@@ -71,12 +71,14 @@ export class Side {
     return this.client.call(request);
   }
 
-  /** Calls a second, by a process of its own. */
-  async callsPerSecond(request: RawRequest, callers: number, milliseconds: number): Promise<number> {
+  /** Makes calls as fast as they are answered, by a process of its own: calls a second, and the daemon's CPU for each, in microseconds. */
+  async burst(request: RawRequest, callers: number, milliseconds: number): Promise<{ callsPerSecond: number; cpuPerCall: number }> {
     const message = Buffer.from(request.message).toString('base64');
+    const before = await cpuSeconds(this.pid);
     const result = await this.caller.burst({ socketPath: this.socketPath, path: request.path, message, callers, milliseconds });
     this.clientCost.add(request.path, result);
-    return result.calls / result.seconds;
+    const cpu = (await cpuSeconds(this.pid)) - before;
+    return { callsPerSecond: result.calls / result.seconds, cpuPerCall: (cpu / result.calls) * 1e6 };
   }
 
   /** Stops the daemon that serves CRI and starts it again: seconds from the spawn until it answers Version. */

@@ -1,8 +1,8 @@
 import type { Row } from '../summary.js';
 import { bar, line, picture, text } from './svg.js';
 
-const WIDTH = 760;
-const LEFT = 330;
+const WIDTH = 820;
+const LEFT = 390;
 const RIGHT = 60;
 const ROW = 24;
 const TOP = 40;

@@ -6,13 +6,13 @@ import { dot, line, picture, text } from './svg.js';
 import { ticks } from './ticks.js';
 
 const WIDTH = 760;
-const LEFT = 110;
+const LEFT = 80;
 const RIGHT = 90;
 const PANEL = 112;
 const STRIP = 30;
 const SIDES = [
   ['criquet', 'criquet'],
-  ['containerd', "containerd's plugin"],
+  ['containerd', 'plugin'],
 ] as const;
 
 /** Every sample of a figure as a dot, a strip for each side, with the median; a panel for each measure. Undefined where nothing was sampled. */
@@ -20,7 +20,7 @@ export function stripPlot(figure: Figure, samples: BenchRun['samples']): string 
   const sampled = figure.measures.filter(({ name }) => samples[name] !== undefined);
   if (sampled.length === 0) return undefined;
   const panels = sampled.flatMap((measure, index) => panel(measure, samples[measure.name] ?? {}, index * PANEL));
-  return picture(WIDTH, sampled.length * PANEL, `${figure.title}: every sample of criquet and of containerd's plugin`, panels);
+  return picture(WIDTH, sampled.length * PANEL + 8, `${figure.title}: every sample of criquet and of containerd's plugin`, panels);
 }
 
 function panel(measure: Measure, sides: BenchRun['samples'][string], top: number): string[] {

@@ -22,7 +22,7 @@ export async function profileFigure({ engine, figures, scale, out }: Call, kind:
   const side = await Side.start({ engine, runtime: 'criquet', registry, criquetEnv }, caller, new ClientCost());
   try {
     const watch = new ProfiledRounds(port, PROFILERS[kind], out, `${figure.name}`);
-    await runFigures(figures, [side], scale, say, watch);
+    await runFigures({ figures, sides: [side], scale, say, watch });
     return watch.reports.join('\n\n');
   } finally {
     await side.dispose();
