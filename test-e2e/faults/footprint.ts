@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openDescriptors, residentBytes } from '../bench/resident-memory.js';
 import type { TestNode } from '../harness/node.js';
 import { KINDS } from '../harness/node-state.js';
+import { COLLECT_GARBAGE } from './collect-garbage.js';
 import { criquetOf } from './scenarios/dying-daemon.js';
 
 /** How much there is of each kind of thing that could pile up. */
@@ -18,8 +19,11 @@ const EVERY_MS = 500;
 /**
  * What a daemon and its containerd have at the moment, as far as it can be counted: the least of several looks over some seconds, since what a call needs comes
  * and goes, and memory that is garbage is given back when it is collected.
+ * A node `withFailpoints` collects it at once.
  */
 export async function footprint(node: TestNode): Promise<Footprint> {
+  const { pid } = criquetOf(node);
+  if (pid !== undefined && node.options.withFailpoints === true) process.kill(pid, COLLECT_GARBAGE);
   const looks = [await look(node)];
   while (looks.length < SAMPLES) {
     await pause(EVERY_MS);

@@ -19,6 +19,8 @@ const PASSING = new Set([status.UNAVAILABLE, status.CANCELLED, status.DEADLINE_E
 export interface LoadResult {
   pods: number;
   calls: number;
+  /** Calls that were carried out, of all. */
+  done: number;
   /** Exit codes that were as they had to be. */
   trueExits: number;
   /** What was not as it had to be, in words. */
@@ -30,7 +32,7 @@ export interface LoadResult {
  * repeats it until it works.
  */
 export class Load {
-  readonly result: LoadResult = { pods: 0, calls: 0, trueExits: 0, wrong: [] };
+  readonly result: LoadResult = { pods: 0, calls: 0, done: 0, trueExits: 0, wrong: [] };
   private ended = false;
 
   constructor(
@@ -93,7 +95,9 @@ export class Load {
     for (const late = Date.now() + patience(WORKS_MS); ; await pause(AGAIN_MS)) {
       try {
         this.result.calls += 1;
-        return await call();
+        const answer = await call();
+        this.result.done += 1;
+        return answer;
       } catch (error) {
         if (!(error instanceof CriCallError) || !PASSING.has(error.code) || Date.now() > late) throw error;
       }

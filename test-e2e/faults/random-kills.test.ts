@@ -14,6 +14,8 @@ const form = readForm();
 const SEED = form.seed;
 const KILLS = Number(process.env.CRIQUET_FAULTS_KILLS ?? (form.whole ? 200 : 15));
 const WORKERS = 4;
+/** A daemon lives for this long at most, and for twice as long each time that nothing was carried out before it died: on a slow machine a pod takes its time. */
+const LIFE_MS = 2_500;
 
 t.comment(`${KILLS} kills, CRIQUET_FAULTS_SEED=${SEED}`);
 
@@ -28,8 +30,11 @@ await onEachEngine(
     // A load that fails is told of below.
     loaded.catch(() => undefined);
     const began = Date.now();
+    let [life, done] = [LIFE_MS, 0];
     for (let kill = 0; kill < KILLS; kill++) {
-      await pause(patience(random.between(50, 2_500)));
+      await pause(patience(random.between(50, life)));
+      life = load.result.done > done ? LIFE_MS : life * 2;
+      done = load.result.done;
       await criquetOf(node).kill();
       node.reconnect();
       await pause(random.between(0, 200));

@@ -3,6 +3,7 @@ import { runCommand } from '@criquet/cli';
 import { startShimServer } from '@criquet/shim-server';
 import { text } from 'node:stream/consumers';
 import { ArmedFailpoints } from './armed-failpoints.js';
+import { collectGarbageOnSignal } from './collect-garbage.js';
 import { FailpointFiles } from './failpoint-file.js';
 
 // The `criquet` command, whose daemon has failpoints: those of the directory that CRIQUET_FAILPOINTS names.
@@ -10,6 +11,8 @@ import { FailpointFiles } from './failpoint-file.js';
 const directory = process.env.CRIQUET_FAILPOINTS;
 if (directory === undefined) throw new Error('CRIQUET_FAILPOINTS is not set');
 const failpoints = new ArmedFailpoints(new FailpointFiles(directory), killThisProcess);
+
+collectGarbageOnSignal();
 
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());

@@ -17,7 +17,7 @@ const LINES = 200;
 /** Quiet moments towards the end, a few pods apart. */
 const MOMENTS = whole ? 4 : 1;
 const GROWTH = 0.05;
-/** A heap that has served twenty pods is not at its size yet. */
+/** A daemon that has served twenty pods has not loaded and compiled all that it uses. */
 const MEMORY_GROWTH = whole ? GROWTH : 0.3;
 
 t.setTimeout(0);
@@ -43,7 +43,7 @@ await onEachEngine(
     const told = Object.entries(after).map(([kind, count]) => `${kind} ${before[kind]} -> ${count}`);
     t.comment(`covered: ${PODS} pods in ${Math.round((Date.now() - began) / 1000)} s, after ${FIRST} and at the end: ${told.join(', ')}`);
   },
-  { only: 'criquet', logLevel: 'info', ...(whole ? {} : { engines: 'newest' }) },
+  { only: 'criquet', logLevel: 'info', withFailpoints: true, ...(whole ? {} : { engines: 'newest' }) },
 );
 
 /** Lets so many pods live and go. */

@@ -118,12 +118,12 @@ export class TestNode {
     await eventually(() => this.expectReady(), 60_000);
   }
 
-  /** As `scripts/criquet` starts it. */
+  /** As `scripts/criquet` starts it, and able to collect its garbage when it is told to. */
   private criquetWithFailpoints(): Pick<CriquetOptions, 'program' | 'programArguments' | 'env'> {
     const program = join(this.environment.checkout, 'test-e2e/dist/faults/serve-with-failpoints.js');
     return {
       program: process.execPath,
-      programArguments: ['--max-semi-space-size=2', '--optimize-for-size', program],
+      programArguments: ['--max-semi-space-size=2', '--optimize-for-size', '--expose-gc', program],
       env: { UV_THREADPOOL_SIZE: '8', CRIQUET_FAILPOINTS: this.directory },
     };
   }

@@ -5,6 +5,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { toStatus } from '../grpc/status.js';
 import type { DaemonLock } from '../runtime/daemon-lock.js';
+import { EventStream } from '../runtime/event-stream.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { Token } from '../tokens.js';
 import { takeCleaningLock } from './cleaning-lock.js';
@@ -14,8 +15,13 @@ import { NetworkGc } from './network-gc.js';
 
 /** setTimeout takes 31 bits. */
 const LONGEST_PAUSE_MS = 2 ** 31 - 1;
+/** What containerd had begun when it died is there by then, and what is taken back is gone. */
+const AFTER_OUTAGE_MS = 5_000;
 
-/** What the daemon does beside serving: once after its start it removes what has no owner, and from then on CNI GC at intervals. */
+/**
+ * What the daemon does beside serving: after its start, and when containerd is back after an absence, it removes what has no owner, and from the start on CNI GC
+ * at intervals. A containerd that dies while it starts a shim leaves a shim that nobody knows of.
+ */
 @scoped(Lifecycle.ContainerScoped)
 export class Upkeep {
   private readonly ended = lifetime();
@@ -26,6 +32,7 @@ export class Upkeep {
     @inject(Token.Logger) private readonly log: Logger,
     @inject(Leftovers) private readonly leftovers: Leftovers,
     @inject(NetworkGc) private readonly gc: NetworkGc,
+    @inject(EventStream) private readonly events: EventStream,
     @inject(Token.ContainerdReport) private readonly report: ContainerdReport,
   ) {}
 
@@ -44,17 +51,23 @@ export class Upkeep {
     const { signal } = this.ended;
     const { gcInterval } = this.config.cni;
     if (!(await this.knowsContainerd())) return;
+    let outage = new AbortController();
+    this.events.on('resync', () => outage.abort());
     await this.exclusively('clean up', async () => {
       await this.leftovers.clean(signal);
       if (gcInterval > 0) await this.gc.run(signal);
     });
-    while (gcInterval > 0) {
-      try {
-        await pause(Math.min(gcInterval, LONGEST_PAUSE_MS), undefined, { signal, ref: false });
-      } catch {
-        return;
+    for (let next = nextGc(gcInterval); ; ) {
+      await pauseUntil(next, AbortSignal.any([signal, outage.signal]));
+      if (signal.aborted) return;
+      if (outage.signal.aborted) {
+        await pauseUntil(performance.now() + AFTER_OUTAGE_MS, signal);
+        outage = new AbortController();
+        await this.exclusively('clean up', () => this.leftovers.clean(signal));
+      } else if (performance.now() >= next) {
+        await this.exclusively('CNI GC', () => this.gc.run(signal));
+        next = nextGc(gcInterval);
       }
-      await this.exclusively('CNI GC', () => this.gc.run(signal));
     }
   }
 
@@ -81,4 +94,15 @@ export class Upkeep {
       await lock?.release();
     }
   }
+}
+
+/** By `performance.now()`; never without an interval. */
+function nextGc(interval: number): number {
+  return interval > 0 ? performance.now() + interval : Infinity;
+}
+
+/** Returns early when the signal aborts, and after the longest pause that there is. */
+async function pauseUntil(time: number, signal: AbortSignal): Promise<void> {
+  const ms = Math.max(0, Math.min(time - performance.now(), LONGEST_PAUSE_MS));
+  await pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }

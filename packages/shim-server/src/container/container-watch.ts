@@ -54,7 +54,7 @@ export class ContainerWatch {
     // Known already unless this is a new daemon.
     if (container !== undefined) void this.oomKills.expect(container);
     const steps = Steps.of('ContainerExit', this.failpoints, this.log.child({ containerId }));
-    const exited = this.processEnd.of(containerId, { signal }).then((exit) => this.recordExit(containerId, exit, steps));
+    const exited = this.processEnd.of(containerId, { signal, onShim: true }).then((exit) => this.recordExit(containerId, exit, steps));
     const released = exited.then(() => this.release(containerId, steps));
     exited.catch(() => undefined);
     released

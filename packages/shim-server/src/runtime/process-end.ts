@@ -19,6 +19,8 @@ export interface ProcessExit {
 export interface ProcessEndOptions {
   readonly execId?: string;
   readonly signal?: AbortSignal;
+  /** Ask the shim from the start, and containerd where it does not answer. Default: the shim while containerd is away. */
+  readonly onShim?: boolean;
 }
 
 /** How long containerd gets to announce the exit of a task whose shim is gone. */
@@ -31,8 +33,9 @@ const LONGEST_PAUSE_MS = 2_000;
 const REACHED_MS = 5_000;
 
 /**
- * Waits for the end of a process: on the task itself, and beside it for containerd's exit event, which is all there is when a shim was killed. While
- * containerd is away the shim is asked: a containerd that starts takes ended tasks away, and with them their exit codes.
+ * Waits for the end of a process: on the task itself, and beside it for containerd's exit event, which is all there is when a shim was killed. A
+ * containerd that starts takes ended tasks away, and with them their exit codes: so the shim is asked while containerd is away, and from the start where
+ * the code must not be lost, since a daemon that gets no processor may notice containerd's absence when it is over.
  */
 @scoped(Lifecycle.ContainerScoped)
 export class ProcessEnd {
@@ -43,12 +46,17 @@ export class ProcessEnd {
   ) {}
 
   /** @throws the signal's reason when it aborts */
-  async of(containerId: string, { execId = '', signal }: ProcessEndOptions = {}): Promise<ProcessExit> {
+  async of(containerId: string, { execId = '', signal, onShim = false }: ProcessEndOptions = {}): Promise<ProcessExit> {
     const done = new AbortController();
     const waiting = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
     const told = [this.announcement(containerId, execId, waiting)];
     let outage: AbortController | undefined;
     try {
+      if (onShim) {
+        const ended = await Promise.race([...told, this.shims.of(containerId, execId, waiting).then(known, () => undefined)]);
+        signal?.throwIfAborted();
+        if (ended !== undefined) return ended;
+      }
       for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
         const reached = outage === undefined ? undefined : setTimeout(() => outage?.abort(), REACHED_MS);
         try {
@@ -58,7 +66,7 @@ export class ProcessEnd {
           if (isTaskGone(error)) return await Promise.race([...told, unknownAfter(outage === undefined ? ANNOUNCEMENT_MS : LATE_ANNOUNCEMENT_MS, waiting)]);
           if (outage?.signal.aborted !== false) {
             outage = new AbortController();
-            told[1] = this.onShim(containerId, execId, AbortSignal.any([waiting, outage.signal]));
+            told[1] = this.persistentlyOnShim(containerId, execId, AbortSignal.any([waiting, outage.signal]));
           }
           const ended = await Promise.race([...told, pause(ms, undefined, { signal: waiting })]);
           if (ended !== undefined) return ended;
@@ -76,7 +84,7 @@ export class ProcessEnd {
   }
 
   /** Never ends without an exit: where the shim cannot be asked, containerd and its events are what there is. */
-  private async onShim(containerId: string, execId: string, signal: AbortSignal): Promise<ProcessExit> {
+  private async persistentlyOnShim(containerId: string, execId: string, signal: AbortSignal): Promise<ProcessExit> {
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       try {
         return known(await this.shims.of(containerId, execId, signal));

@@ -9,7 +9,7 @@ import { shimOf, shimProcesses } from './shim-processes.js';
 /** How long one look at all of the machine's processes serves everybody: when containerd goes, all containers ask at once. */
 const LOOK_MS = 1_000;
 
-/** Waits for processes where containerd is away: on their shims. */
+/** Waits for processes on their shims, for which containerd need not be there. */
 @scoped(Lifecycle.ContainerScoped)
 export class ShimWait {
   private shims: Promise<Map<string, number[]>> | undefined;

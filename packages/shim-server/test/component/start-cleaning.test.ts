@@ -249,3 +249,20 @@ test('with another containerd than before nothing is removed by itself', async (
   await shim.restart();
   await gone(volumes);
 });
+
+test('what a containerd that went away has left is removed when it is back', async (t) => {
+  const { shim, planter } = await started(t);
+  const pod = await shim.runPod();
+  const containerId = await shim.startContainer(pod);
+  await eventually(() => {
+    if (logged(shim, 'looked for what has no owner').length !== 1) throw new Error('the start is not done');
+  });
+  await planter.client().leases.create({ id: 'criquet-pull-lost', labels: ownedByDaemon('00000000') });
+  shim.containerd.stop();
+  await shim.containerd.listen();
+  await eventually(() => {
+    if (shim.containerd.state(NAMESPACE).leases.size > 0) throw new Error('the lease is left');
+  }, 15_000);
+  t.match(logged(shim, 'removed what had no owner'), [{ kind: 'lease', name: 'criquet-pull-lost' }]);
+  t.equal((await shim.cri.runtime.containerStatus({ containerId })).status?.state, 1);
+});
