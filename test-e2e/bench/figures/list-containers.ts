@@ -5,7 +5,7 @@ import { inBatches } from '../in-batches.js';
 import { Pod } from '../pod.js';
 import { rateMeasures, sampleRates } from './call-rates.js';
 
-const PODS = 10;
+const AT_ONCE = 10;
 
 export const listContainers: Figure = {
   name: 'list-containers',
@@ -20,22 +20,22 @@ created and not started, which a list does not tell apart.`,
       warmUps: 2,
       begin: async (side, scale) => {
         const listed = async () => (await side.node.cri.runtime.listContainers({}, CALL)).containers.length;
-        const count = scale.pick(300, 15);
+        const count = scale.pick(300, 10);
         const pods: Pod[] = [];
-        await inBatches(PODS, PODS, async () => {
+        await inBatches(scale.pick(10, 2), AT_ONCE, async () => {
           pods.push(await Pod.start(side));
         });
         const missing = Math.max(0, count - (await listed()));
         let next = 0;
-        await inBatches(missing, PODS, async () => {
+        await inBatches(missing, AT_ONCE, async () => {
           next += 1;
-          await pods[next % PODS]?.create(`extra-${next}`);
+          await pods[next % pods.length]?.create(`extra-${next}`);
         });
         if ((await listed()) < count) throw new Error(`${await listed()} containers, not ${count}`);
         const request = { path: RuntimeServiceService.listContainers.path, message: ListContainersRequest.encode(ListContainersRequest.fromPartial({})).finish() };
         return {
           sample: () => sampleRates(side, scale, 'list-containers', request),
-          end: () => inBatches(pods.length, PODS, async () => pods.pop()?.remove()),
+          end: () => inBatches(pods.length, AT_ONCE, async () => pods.pop()?.remove()),
         };
       },
     },
