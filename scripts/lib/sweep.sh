@@ -42,8 +42,6 @@ sweep_cgroups() { # ID...
   done
 }
 
-# All of a table is read, also behind the line that is looked for: a writer that nobody reads fails its pipeline (pipefail).
-#
 # Removes the rules and chains that CNI plugins made for NETWORK, and portmap's own chains when no pod uses them.
 sweep_iptables() { # NETWORK
   local iptables chain chains
@@ -53,6 +51,7 @@ sweep_iptables() { # NETWORK
     for chain in $chains; do
       delete_chain "$iptables" "$chain"
     done
+    # Read to its end: grep -q would leave iptables-save with a broken pipe, which pipefail takes for "none" where the table is large.
     if ! "$iptables-save" -t nat 2>/dev/null | grep -- '^-A CNI-HOSTPORT-DNAT ' >/dev/null; then
       for chain in CNI-HOSTPORT-DNAT CNI-HOSTPORT-MASQ CNI-HOSTPORT-SETMARK; do
         delete_chain "$iptables" "$chain"
