@@ -9,7 +9,8 @@ done
 . "${BASH_SOURCE[0]%/*}/../versions.env"
 
 provide_e2e_environment() {
-  install_network_commands
+  # What is left behind is looked for in nftables too.
+  install_network_commands nft=nftables
   CRIQUET_E2E_CONTAINERD_21=$(containerd_from_apt) || fail "no containerd $CONTAINERD_OLDEST package is to be had here"
   CRIQUET_E2E_REGISTRY=$(provide_registry) || fail "no registry"
   CRIQUET_E2E_IMAGES=$(provide_suite_images) || fail "no test images"
@@ -34,9 +35,18 @@ provide_e2e_environment() {
 
 # Prints the storage directory of a registry that holds the suites' images. Needs the compiled test-e2e package.
 provide_suite_images() {
+  provide_image_set suite "build the suites' images"
+}
+
+# The same with the image of 130 MB that scripts/bench pulls.
+provide_bench_images() {
+  provide_image_set bench "build the images of scripts/bench"
+}
+
+provide_image_set() { # SET DESCRIPTION
   local packages definitions
   packages=$(provide_suite_packages) || return
   definitions=$(cat test-e2e/dist/images/*.js | sha256sum | cut -c1-12)
-  cached "registry/suite-$definitions-${packages##*-}" "build the suites' images" \
-    node test-e2e/dist/images/fill-registry.js suite "$packages" "$(provide_registry)"
+  cached "registry/$1-$definitions-${packages##*-}" "$2" \
+    node test-e2e/dist/images/fill-registry.js "$1" "$packages" "$(provide_registry)"
 }

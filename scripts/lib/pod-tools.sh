@@ -42,11 +42,14 @@ fill_cni_plugins() { # DIRECTORY
   test -x "$1/usr/lib/cni/bridge"
 }
 
-# iptables (for the portmap and bridge plugins) and ip cannot run from a private directory: they are installed.
-install_network_commands() {
-  local missing=()
+# iptables (for the portmap and bridge plugins) and ip cannot run from a private directory: they are installed, and further packages whose commands are missing.
+install_network_commands() { # [COMMAND=PACKAGE...]
+  local missing=() further
   command -v iptables >/dev/null || missing+=(iptables)
   command -v ip >/dev/null || missing+=(iproute2)
+  for further in "$@"; do
+    command -v "${further%=*}" >/dev/null || missing+=("${further#*=}")
+  done
   [ "${#missing[@]}" -eq 0 ] && return
   apt_is_there || fail "missing: ${missing[*]}"
   run_step "install ${missing[*]} (apt-get)" "$CRIQUET_INSTALL_LOGS/apt-install.log" apt_install "${missing[@]}" ||

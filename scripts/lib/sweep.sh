@@ -9,7 +9,7 @@ processes_of() { # DIRECTORY
   for process in /proc/[0-9]*; do
     pid=${process#/proc/}
     [ "$pid" = "$$" ] || [ "$pid" = "$BASHPID" ] && continue
-    if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -qF -- "$directory/" ||
+    if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -F -- "$directory/" >/dev/null ||
       # By its last part: the path within a file system of its own has no more.
       awk '$5 == "/"' "$process/mountinfo" 2>/dev/null | grep -qF -- "/${directory##*/}/"; then
       printf '%s\n' "$pid"
@@ -51,7 +51,8 @@ sweep_iptables() { # NETWORK
     for chain in $chains; do
       delete_chain "$iptables" "$chain"
     done
-    if ! "$iptables-save" -t nat 2>/dev/null | grep -q -- '^-A CNI-HOSTPORT-DNAT '; then
+    # Read to its end: grep -q would leave iptables-save with a broken pipe, which pipefail takes for "none" where the table is large.
+    if ! "$iptables-save" -t nat 2>/dev/null | grep -- '^-A CNI-HOSTPORT-DNAT ' >/dev/null; then
       for chain in CNI-HOSTPORT-DNAT CNI-HOSTPORT-MASQ CNI-HOSTPORT-SETMARK; do
         delete_chain "$iptables" "$chain"
       done
@@ -62,7 +63,7 @@ sweep_iptables() { # NETWORK
 # Deletes a chain of the nat table with every rule that jumps to it.
 delete_chain() { # IPTABLES CHAIN
   local rule
-  "$1-save" -t nat 2>/dev/null | grep -q -- "^:$2 " || return 0
+  "$1-save" -t nat 2>/dev/null | grep -- "^:$2 " >/dev/null || return 0
   "$1-save" -t nat 2>/dev/null | sed -n "s/^-A \(.* -[jg] $2\( .*\)\{0,1\}\)$/-D \1/p" | while read -r rule; do
     eval "$1 -w 5 -t nat $rule" || true
   done

@@ -5,7 +5,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { commands: ['version'], at: /^Runtime(Name|Version)$/, why: 'each says who it is' },
   {
     commands: ['info'],
-    at: /^(config|containerd|streaming|node|handlers|checkpoint)\.|^golang$/,
+    at: /^(config|containerd|streaming|node|handlers|checkpoint|eventLoopDelay)\.|^golang$/,
     why: 'each shows its own configuration, and what it is built on',
   },
   {

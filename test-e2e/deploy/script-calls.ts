@@ -26,21 +26,21 @@ export async function scriptCalls(t: Test): Promise<void> {
   }
 
   await t.test('an option without its value', async (t) => {
-    for (const [script, ...words] of [['release-tree', '--tar'], ['kind-node-image', '--from', '--form'], ['kind-e2e', '--image='], ['conformance', '--suite'], ['e2e', '--with']] as const) {
+    for (const [script, ...words] of [['release-tree', '--tar'], ['kind-node-image', '--from', '--form'], ['kind-e2e', '--image='], ['conformance', '--suite'], ['bench', '--figures'], ['e2e', '--with']] as const) {
       t.match(await checkout.run(script, ...words), { code: 2, calls: [], stderr: /^error: --\w+: a value;.*\n$/ }, `${script} ${words.join(' ')}`);
     }
     t.match(await checkout.run('demo', 'upp'), { code: 2, calls: [], stderr: /^error: up, down or status, not upp;.*\n$/ });
   });
 
   await t.test('what needs a build says so', async (t) => {
-    for (const [script, word] of [['conformance', '--check'], ['conformance', '--render'], ['cri-support', '--check']] as const) {
+    for (const [script, word] of [['conformance', '--check'], ['conformance', '--render'], ['bench', '--render'], ['cri-support', '--check']] as const) {
       t.match(await checkout.run(script, word), { code: 1, stderr: /^error: this checkout is not built: run pnpm install && pnpm build\n$/ });
     }
   });
 
   await t.test('programs of test-e2e: one line and no stack', async (t) => {
     for (const [program, option, value] of [
-      ['bench/pod-start.js', '--rounds', 'many'],
+      ['bench/main.js', '--rounds', 'many'],
       ['conformance/main.js', '--procs', '0'],
       ['cri-support/main.js', '--jobs', 'x'],
       ['critest/main.js', '--engine', '1.7'],

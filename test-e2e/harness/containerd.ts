@@ -44,8 +44,12 @@ export class Containerd {
     return this.daemon?.pid;
   }
 
-  /** Starts it again after `stop`, with the same places. */
-  async start(): Promise<void> {
+  /**
+   * Starts it again after `stop`, with the same places.
+   *
+   * @param change.ready what rejects as long as it does not serve. Default: it answers `ctr version`
+   */
+  async start(change: { ready?: () => Promise<void> } = {}): Promise<void> {
     const { binDir, tools, directory, place } = this.options;
     this.daemon = await Daemon.start({
       name: 'containerd',
@@ -54,9 +58,11 @@ export class Containerd {
       env: { PATH: [binDir, ...tools, process.env.PATH ?? ''].join(':') },
       directory,
       ...(place === undefined ? {} : { place }),
-      ready: async () => {
-        await this.ctr('version');
-      },
+      ready:
+        change.ready ??
+        (async () => {
+          await this.ctr('version');
+        }),
     });
   }
 

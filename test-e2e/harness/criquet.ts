@@ -64,13 +64,20 @@ export class Criquet {
     return this.daemon?.logFile;
   }
 
-  /** Starts it again after `stop`, with the same places; from another command, now and later, where one is given. */
-  async start(program = this.program): Promise<void> {
-    this.program = program;
-    this.daemon = await this.launch('criquet', async () => {
-      using cri = connectCri({ endpoint: this.endpoint });
-      await cri.runtime.version({}, { timeoutMs: patience(2_000) });
-    });
+  /**
+   * Starts it again after `stop`, with the same places.
+   *
+   * @param change.program another command, now and later
+   * @param change.ready what rejects as long as it does not serve. Default: it answers Version
+   */
+  async start(change: { program?: string; ready?: () => Promise<void> } = {}): Promise<void> {
+    this.program = change.program ?? this.program;
+    this.daemon = await this.launch('criquet', change.ready ?? (() => this.answersVersion()));
+  }
+
+  private async answersVersion(): Promise<void> {
+    using cri = connectCri({ endpoint: this.endpoint });
+    await cri.runtime.version({}, { timeoutMs: patience(2_000) });
   }
 
   /** From the next start on it is another program, as after an upgrade. */

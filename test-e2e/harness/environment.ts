@@ -21,6 +21,8 @@ export interface Environment {
   readonly registryStorage: string;
   /** One that also holds those of the Kubernetes suites; undefined when they were not provided. */
   readonly kubernetesRegistryStorage: string | undefined;
+  /** One that also holds those of `images/bench-images.ts`; undefined when they were not provided. */
+  readonly benchRegistryStorage: string | undefined;
   /** Below which every node's directory is made. */
   readonly root: string;
   /** The `criquet` command under test; `CRIQUET_E2E_CRIQUET`, by default the checkout's `scripts/criquet`. */
@@ -51,6 +53,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv = process.env): Environme
     registryProgram: required('CRIQUET_E2E_REGISTRY'),
     registryStorage: required('CRIQUET_E2E_IMAGES'),
     kubernetesRegistryStorage: env.CRIQUET_E2E_KUBERNETES_IMAGES || undefined,
+    benchRegistryStorage: env.CRIQUET_E2E_BENCH_IMAGES || undefined,
     root: env.CRIQUET_E2E_ROOT ?? '/tmp',
     criquetProgram: env.CRIQUET_E2E_CRIQUET ?? join(checkout, 'scripts/criquet'),
     checkout,

@@ -154,7 +154,7 @@ async function readCgroups(parent: string): Promise<string[]> {
 async function readIptables(place: Place, names: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const command of ['iptables-save', 'ip6tables-save']) {
-    const { stdout } = await tryRun(...place.command(command, [])).catch(() => ({ stdout: '' }));
+    const { stdout } = await tryRun(...place.command(command, []));
     const rules = stdout.split('\n').filter((line) => line.startsWith('-A '));
     const tagged = rules.filter((rule) => names.some((name) => rule.includes(name)));
     // Chains that tagged rules jump to belong to them, with every rule inside.
@@ -166,7 +166,7 @@ async function readIptables(place: Place, names: readonly string[]): Promise<str
 }
 
 async function readNftables(place: Place, names: readonly string[]): Promise<string[]> {
-  const { stdout } = await tryRun(...place.command('nft', ['list', 'ruleset'])).catch(() => ({ stdout: '' }));
+  const { stdout } = await tryRun(...place.command('nft', ['list', 'ruleset']));
   const lines = stdout.split('\n').map((line) => line.trim().replace(/counter packets \d+ bytes \d+ /, ''));
   return lines.filter((line) => names.some((name) => line.includes(name))).sort();
 }

@@ -29,6 +29,8 @@ export interface NodeOptions {
   readonly callTimeout?: string;
   /** Names of runtime handlers beside `runc`, which are made like it. */
   readonly handlers?: readonly string[];
+  /** Added to criquet's environment. */
+  readonly criquetEnv?: Readonly<Record<string, string>>;
   /** criquet's log level. Default: debug. */
   readonly logLevel?: string;
   /** criquet's `sandbox_image`. Default: its built-in pause process. */
@@ -102,7 +104,7 @@ export class TestNode {
     });
     if (options.runtime === 'criquet') {
       this.startedCriquet = await Criquet.start({
-        ...(options.withFailpoints === true ? this.criquetWithFailpoints() : { program: environment.criquetProgram }),
+        ...(options.withFailpoints === true ? this.criquetWithFailpoints() : { program: environment.criquetProgram, env: options.criquetEnv ?? {} }),
         directory,
         place,
         containerdSocket: this.containerd.paths.socket,

@@ -57,7 +57,7 @@ await onCriquet(
       await releases.put(version);
       const began = Date.now();
       t.strictSame(await criquet.stop(), { code: 0, signal: null }, 'the one before ends in order');
-      await criquet.start(releases.program);
+      await criquet.start({ program: releases.program });
       node.reconnect();
       away.push(Date.now() - began);
       await eventually(async () => {

@@ -11,6 +11,7 @@ import { eventually } from '../harness/eventually.js';
 import { freePort } from '../harness/free-port.js';
 import { onEachEngine } from '../harness/on-each-engine.js';
 import { CALL, TestPod, type TestContainer } from '../harness/pods.js';
+import { undocumentedFiles } from '../security/file-modes.js';
 
 const UID = 200_000;
 const GID = 300_000;
@@ -53,6 +54,10 @@ await onEachEngine(
 
     const pod = await TestPod.run(node, podInUserns({}, { sysctls: { 'net.core.somaxconn': '777' } }));
     const main = await pod.start(inUserns());
+
+    await t.test('files of the daemon are as SECURITY.md says, also what pins namespaces', async (t) => {
+      t.strictSame(await undocumentedFiles(node.environment.checkout, { '<state_dir>': criquet.stateDir, '<root_dir>': criquet.rootDir }), []);
+    });
 
     await t.test('its ids are those that were asked for, inside and on the node', async (t) => {
       const maps = await main.exec(['cat', '/proc/self/uid_map', '/proc/self/gid_map']);

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=2
 import { connectCri } from '@criquet/cri-api';
+import { writeSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { runCommand } from './program.js';
 
@@ -16,7 +17,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 // `criquet pod logs … | head`: a reader that has enough is no error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
+    if (error.code === 'EPIPE') process.exit(0);
+    writeSync(2, `criquet: cannot write: ${error.message}\n`);
+    process.exit(1);
   });
 }
 

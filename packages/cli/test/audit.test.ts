@@ -46,8 +46,8 @@ await t.test('0 when nothing is without an owner, or all of it was removed', asy
   const clean = withAudit(dir, { holdings: [owned!], problems: [] });
   t.match(await clean.line.run('audit', '--config', `${dir}/c.toml`), { code: 0, stdout: /1 things of criquet, 0 without an owner/, stderr: '' });
   const cleaned = withAudit(dir, { holdings: [owned!, { ...orphan!, state: 'cleaned' }], problems: [] });
-  t.match(await cleaned.line.run('audit', '--clean', '--config', `${dir}/c.toml`), { code: 0, stdout: /bb +cleaned/ });
-  t.match(cleaned.asked, [{ clean: true }]);
+  t.match(await cleaned.line.run('audit', '--clean', '--config', `${dir}/c.toml`), { code: 0, stdout: /bb +cleaned\n2 things of criquet, 0 without an owner, 1 removed\n$/ });
+  t.match(cleaned.asked, [{ clean: true, newContainerd: false }]);
   const failed = withAudit(dir, { holdings: [owned!, { ...orphan!, state: 'failed', error: 'EBUSY' }], problems: [] });
   t.match(await failed.line.run('audit', '--clean', '--config', `${dir}/c.toml`), { code: 6, stdout: /failed: EBUSY/ });
 });
@@ -65,9 +65,17 @@ await t.test('1 when a kind, or everything, could not be looked at', async (t) =
 await t.test('JSON for scripts', async (t) => {
   const dir = t.testdir({ 'c.toml': '' });
   const { line } = withAudit(dir, report);
-  const shape = { version: 1, daemonPid: 7, counts: { owned: 1, orphan: 1, cleaned: 0, failed: 0 }, holdings: report.holdings, problems: [] };
+  const shape = { version: 1, daemonPid: 7, anotherContainerd: false, counts: { owned: 1, orphan: 1, cleaned: 0, failed: 0 }, holdings: report.holdings, problems: [] };
   t.same(JSON.parse((await line.run('audit', '--json', '--config', `${dir}/c.toml`)).stdout), shape);
   t.same(JSON.parse((await line.run('audit', '--json', '--orphans', '--config', `${dir}/c.toml`)).stdout), { ...shape, holdings: [report.holdings[1]] });
   const none = withAudit(dir, { holdings: [], problems: [] });
   t.match(JSON.parse((await none.line.run('audit', '--json', '--config', `${dir}/c.toml`)).stdout), { daemonPid: null, holdings: [] });
+});
+
+await t.test('another containerd than the one that has the records is told', async (t) => {
+  const dir = t.testdir({ 'c.toml': '' });
+  const { line, asked } = withAudit(dir, { ...report, anotherContainerd: true });
+  t.match(await line.run('audit', '--config', `${dir}/c.toml`), { code: 6, stdout: /\nthe records are in another containerd than this one, by which nothing has an owner\n2 things/ });
+  t.match(JSON.parse((await line.run('audit', '--json', '--clean', '--new-containerd', '--config', `${dir}/c.toml`)).stdout), { anotherContainerd: true });
+  t.match(asked, [{ clean: false, newContainerd: false }, { clean: true, newContainerd: true }]);
 });

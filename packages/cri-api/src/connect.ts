@@ -95,7 +95,7 @@ function unary({ client, path }: Endpoint, method: MethodDefinition<object, obje
         grpcOptions(options),
         (error, response) => {
           detach();
-          if (error) reject(callError(method, path, error));
+          if (error) reject(callError(method, path, error, options.signal));
           else resolve(response as object);
         },
       );
@@ -118,7 +118,7 @@ function serverStream({ client, path }: Endpoint, method: MethodDefinition<objec
     try {
       yield* call as AsyncIterable<object>;
     } catch (error) {
-      throw callError(method, path, error as ServiceError);
+      throw callError(method, path, error as ServiceError, options.signal);
     } finally {
       detach();
       call.cancel();
@@ -152,8 +152,16 @@ function cancelOn(signal: AbortSignal | undefined, call: { cancel(): void }): ()
   return () => signal.removeEventListener('abort', cancel);
 }
 
-function callError(method: MethodDefinition<object, object>, path: string, error: ServiceError): CriCallError {
+function callError(method: MethodDefinition<object, object>, path: string, error: ServiceError, signal: AbortSignal | undefined): CriCallError {
+  // A signal of AbortSignal.timeout is a deadline too.
+  if (error.code === status.CANCELLED && signal?.aborted === true && isTimeout(signal.reason)) {
+    return new CriCallError(callName(method), status.DEADLINE_EXCEEDED, 'the time that its caller gave it ran out', { cause: error });
+  }
   const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, path) : undefined;
   const connectionFailed = failure !== undefined;
   return new CriCallError(callName(method), error.code, failure ?? error.details, { cause: error, connectionFailed });
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
 }

@@ -160,6 +160,9 @@ await t.test('deadline and cancellation', async (t) => {
   const call = failure(cri.runtime.startContainer({}, { signal: stop.signal }));
   setTimeout(() => stop.abort(), 20);
   t.equal((await call).code, status.CANCELLED);
+  const late = await failure(cri.runtime.startContainer({}, { signal: AbortSignal.timeout(20) }));
+  t.equal(late.code, status.DEADLINE_EXCEEDED, 'a signal that is a time limit');
+  t.equal(late.details, 'the time that its caller gave it ran out');
   t.equal((await failure(cri.runtime.startContainer({}, { signal: AbortSignal.abort() }))).code, status.CANCELLED, 'cancelled before');
 });
 

@@ -14,6 +14,7 @@ import { imageHandlers, runtimeHandlers } from './grpc/handlers.js';
 import { ImageIndex } from './image/image-index.js';
 import { daemonLockFile, formatIdentity, newIdentity } from './runtime/daemon-identity.js';
 import { DaemonLock } from './runtime/daemon-lock.js';
+import { EventLoopDelay } from './runtime/event-loop-delay.js';
 import { EventStream } from './runtime/event-stream.js';
 import { FifoKeeper } from './runtime/fifo-keeper.js';
 import { NetworkConfigs } from './runtime/network-configs.js';
@@ -70,6 +71,8 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     undo.push(() => namespaceLock.release());
 
     const root = await composeRoot({ config, logger, containerd, report, instance: identity.instance, ...(replacements === undefined ? {} : { replacements }) });
+    const eventLoop = root.resolve(EventLoopDelay);
+    undo.push(() => eventLoop.close());
     const network = root.resolve(NetworkConfigs);
     const netns = root.resolve(Token.Netns);
     undo.push(() => netns.close());

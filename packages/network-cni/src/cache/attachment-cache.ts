@@ -65,18 +65,29 @@ export class AttachmentCache {
     await rm(join(this.#results, name), { force: true });
   }
 
+  /** What a process that was killed while it wrote has left of a container's files, of interfaces without `-` in their names. Not while one is written. */
+  async removeUnfinished(containerId: string): Promise<void> {
+    for (const name of await namesIn(this.cacheDir)) {
+      const [, before = ''] = /^\.(.+)-[^-]+\.tmp$/.exec(name) ?? [];
+      if (before.endsWith(`-${containerId}`)) await rm(join(this.cacheDir, name), { force: true });
+    }
+  }
+
   async #names(): Promise<string[]> {
-    const names = await readdir(this.#results).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return [];
-      throw error;
-    });
-    return names.sort();
+    return (await namesIn(this.#results)).sort();
   }
 
   async #readFile(file: string): Promise<CachedAttachment | undefined> {
     const json = await readFile(file, 'utf8').catch(() => undefined);
     return json === undefined ? undefined : decodeCacheFile(json, file);
   }
+}
+
+function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
 }
 
 /** What the name of a damaged file tells; undefined where it tells nothing that can be used. */

@@ -33,7 +33,7 @@ export function createPinned(system: Syscalls, home: number, path: string, sysct
 
 /** Makes the empty file that a namespace is to be mounted on. */
 export function createPin(path: string): void {
-  step('make the directory', () => mkdirSync(dirname(path), { recursive: true, mode: 0o755 }));
+  step('make the directory', () => mkdirSync(dirname(path), { recursive: true, mode: 0o711 }));
   step('create the pin', () => closeSync(openSync(path, 'wx', 0o444)));
 }
 

@@ -198,6 +198,12 @@ export class Cni {
     return this.#cache.readAll(filter.containerId);
   }
 
+  /** Removes from the cache what a process that was killed in the middle of writing has left of a container; waits for operations on it. */
+  async removeUnfinished(containerId: string, options: OperationOptions = {}): Promise<void> {
+    const operation = this.#begin('DEL', '', options);
+    await this.#lock.shared(containerId, operation, () => this.#cache.removeUnfinished(containerId));
+  }
+
   /** Names of files in the cache that are no readable attachment: `<network>-<containerId>-<ifName>` where one was damaged. */
   async unreadableAttachments(): Promise<string[]> {
     return this.#cache.unreadable();

@@ -103,6 +103,18 @@ t.test('attachments of one container, though names are ambiguous', async (t) => 
   t.equal((await cache.readAll()).length, 4);
 });
 
+t.test('what was left half-written of one container goes, and nothing else', async (t) => {
+  const of = (...names: string[]) => names.map((name) => `.${name}.tmp`);
+  const others = ['.n-b-eth0.tmp', '.n-a-b-eth0.tmp', '.other', 'n-a-eth0.tmp'];
+  const dir = t.testdir(Object.fromEntries([...of('n-a-eth0', 'my-net-a-net1'), ...others].map((name) => [name, '{'])));
+  const cache = new AttachmentCache(dir);
+  await cache.write(listOf('1.0.0', ['bridge']), attachmentOf({ containerId: 'a' }));
+  await cache.removeUnfinished('a');
+  t.same((await readdir(dir)).sort(), [...others, 'results'].sort());
+  t.equal((await cache.readAll('a')).length, 1);
+  await new AttachmentCache(join(dir, 'absent')).removeUnfinished('a');
+});
+
 t.test('a damaged file is told by its name: among those of its container, and by name among all', async (t) => {
   const names = ['net-a-eth0', 'my-net-a-net1', '-a-eth0', 'net-a-', 'net-x-a-y-a-eth0', 'net-b-eth0'];
   const dir = t.testdir({ results: Object.fromEntries(names.map((name) => [name, '{'])) });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +56,8 @@ export interface FakeContainerdOptions {
  */
 export class FakeContainerd {
   version: string;
+  /** Tells it from others; it does not change. */
+  uuid = randomUUID();
   program: FakeProgram;
   plugins: FakePlugin[];
   /** Snapshotters that the transfer plugin is configured to unpack for. */
@@ -157,7 +160,7 @@ export class FakeContainerd {
     const stateOf = (name: string) => this.state(name);
     const server = new Server({ 'grpc.max_receive_message_length': 16 * 1024 * 1024, 'grpc.max_send_message_length': 16 * 1024 * 1024 });
     serve(server, control, 'version', VersionService, { version: () => ({ version: this.version, revision: 'fake' }) });
-    serve(server, control, 'introspection', IntrospectionService, introspectionHandlers(() => this.plugins, this.ociRuntimes));
+    serve(server, control, 'introspection', IntrospectionService, introspectionHandlers(() => this.plugins, this.ociRuntimes, () => this.uuid));
     serve(server, control, 'namespaces', NamespacesService, namespaceHandlers(this.states));
     serve(server, control, 'leases', LeasesService, leaseHandlers(stateOf, collectGarbage));
     serve(server, control, 'content', ContentService, contentHandlers(stateOf));

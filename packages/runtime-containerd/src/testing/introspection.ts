@@ -51,13 +51,13 @@ export function defaultRuntimeFeatures(): RuntimeFeatures {
 /** OCI runtimes by the name or path that the options of the runc shim say; `undefined`: one without the `features` command. */
 export type FakeOciRuntimes = ReadonlyMap<string, RuntimeFeatures | undefined>;
 
-export function introspectionHandlers(plugins: () => readonly FakePlugin[], runtimes: FakeOciRuntimes): Handlers<typeof IntrospectionService> {
+export function introspectionHandlers(plugins: () => readonly FakePlugin[], runtimes: FakeOciRuntimes, uuid: () => string): Handlers<typeof IntrospectionService> {
   return {
     plugins({ filters }) {
       const matches = parseFilters(filters);
       return { plugins: plugins().map(wirePlugin).filter((plugin) => matches(pluginFields(plugin))) };
     },
-    server: () => ({ uuid: '00000000-0000-4000-8000-000000000000', pid: BigInt(process.pid), pidns: 4026531836n, deprecations: [] }),
+    server: () => ({ uuid: uuid(), pid: BigInt(process.pid), pidns: 4026531836n, deprecations: [] }),
     pluginInfo({ type, id, options }) {
       const plugin = plugins().find((known) => known.type === type && known.id === id);
       if (plugin === undefined) throw notFound(`plugin ${type}.${id}`);

@@ -17,6 +17,8 @@ export interface AuditNodeOptions {
   readonly config: CriquetConfig;
   /** Whether what has no owner is removed. */
   readonly clean: boolean;
+  /** With `clean`: what belongs to a containerd that was there before is cleaned by what this one knows. Default false. */
+  readonly newContainerd?: boolean;
   readonly signal: AbortSignal;
   /** In tests only. */
   readonly replacements?: Pick<Replacements, 'nodeRoots' | 'pluginRunner'>;
@@ -25,14 +27,17 @@ export interface AuditNodeOptions {
 /** What was found, and the pid of the daemon that was running; absent for none. */
 export interface NodeAudit extends AuditReport {
   readonly daemonPid?: number;
+  /** The records are in a containerd with another UUID; by this one everything is without an owner. */
+  readonly anotherContainerd?: boolean;
 }
 
 /**
  * Looks at everything on this node that belongs to the criquet of a configuration, with or without its daemon running.
  *
- * @throws ContainerdError when containerd does not answer; Error when somebody else cleans at the moment, or a daemon serves that is not seen from here
+ * @throws ContainerdError when containerd does not answer; Error when somebody else cleans at the moment, a daemon serves that is not seen from here or works with
+ * another containerd, or `clean` would go by another containerd than before
  */
-export async function auditNode({ config, clean, signal, replacements = {} }: AuditNodeOptions): Promise<NodeAudit> {
+export async function auditNode({ config, clean, newContainerd = false, signal, replacements = {} }: AuditNodeOptions): Promise<NodeAudit> {
   const { address, namespace, connectTimeout } = config.containerd;
   const containerd = connectContainerd({ address, namespace, defaultTimeoutMs: config.containerd.callTimeout });
   const daemon = new RunningDaemon(config);
@@ -64,17 +69,34 @@ export async function auditNode({ config, clean, signal, replacements = {} }: Au
     if (running === undefined && (await isServed(config.listen.replace(/^unix:\/\//, '')))) {
       throw new Error(`a daemon serves ${config.listen} and is not seen from here: look in its mount and PID namespaces, with its configuration`);
     }
+    const { uuid } = await containerd.introspection.server({ signal });
+    const another = await isAnother(uuid, config, daemon, signal);
+    if (another && clean && !newContainerd) {
+      throw new Error(
+        `what is below root_dir ${config.rootDir} has its records in another containerd than the one at ${address}: all of it would be removed. Only if that one is gone for good: --clean --new-containerd`,
+      );
+    }
     const report = await cleaning(config, clean, async () => {
       const result = await audit.run({ clean, signal });
       // Somebody has looked, and wants what is left to belong to this one.
-      if (clean) await new KnownContainerd(config.rootDir).become((await containerd.introspection.server({ signal })).uuid);
+      if (clean) await new KnownContainerd(config.rootDir).become(uuid);
       return result;
     });
-    return { ...report, ...(running === undefined ? {} : { daemonPid: running.pid }) };
+    return { ...report, ...(running === undefined ? {} : { daemonPid: running.pid }), ...(another ? { anotherContainerd: true } : {}) };
   } finally {
     daemon.close();
     containerd.close();
   }
+}
+
+/** Whether a containerd is not the one that has the records. @throws Error when the daemon works with another one than this */
+async function isAnother(uuid: string, { rootDir, containerd: { address } }: CriquetConfig, daemon: RunningDaemon, signal: AbortSignal): Promise<boolean> {
+  const ofDaemon = await daemon.containerd(signal);
+  if (ofDaemon !== undefined && ofDaemon !== uuid) {
+    throw new Error(`the running daemon works with another containerd than the one at ${address}: look with the daemon's own configuration and flags`);
+  }
+  const known = await new KnownContainerd(rootDir).uuid();
+  return known !== undefined && known !== uuid;
 }
 
 async function cleaning<T>({ stateDir }: CriquetConfig, clean: boolean, work: () => Promise<T>): Promise<T> {

@@ -13,11 +13,16 @@ export class KnownContainerd {
     this.file = join(rootDir, 'containerd-uuid');
   }
 
+  /** Its UUID; undefined where none has been there yet. */
+  async uuid(): Promise<string | undefined> {
+    return (await readFile(this.file, 'utf8').catch(() => '')).trim() || undefined;
+  }
+
   /** Whether it is the one that was there before; the first one is. */
   async is(uuid: string): Promise<boolean> {
-    const known = await readFile(this.file, 'utf8').catch(() => '');
-    if (known === '') await this.become(uuid);
-    return known === '' || known.trim() === uuid;
+    const known = await this.uuid();
+    if (known === undefined) await this.become(uuid);
+    return known === undefined || known === uuid;
   }
 
   async become(uuid: string): Promise<void> {

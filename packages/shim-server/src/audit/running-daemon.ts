@@ -16,6 +16,13 @@ export class RunningDaemon {
     return livingDaemon(this.config.stateDir);
   }
 
+  /** UUID of the containerd that it works with; undefined where no daemon lives, or one that does not tell. @throws CriCallError when it does not answer */
+  async containerd(signal: AbortSignal): Promise<string | undefined> {
+    if ((await this.identity()) === undefined) return undefined;
+    const { info } = await this.cri.runtime.status({ verbose: true }, { signal, timeoutMs: STATUS_MS });
+    return (JSON.parse(info['containerd'] ?? '{}') as { uuid?: string }).uuid;
+  }
+
   /** Nothing where no daemon lives. @throws CriCallError when it does not answer */
   async holdings(signal: AbortSignal): Promise<DaemonHoldings> {
     if ((await this.identity()) === undefined) return { logs: [], streamTokens: [] };

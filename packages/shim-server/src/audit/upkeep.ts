@@ -52,7 +52,7 @@ export class Upkeep {
     const { gcInterval } = this.config.cni;
     if (!(await this.knowsContainerd())) return;
     let outage = new AbortController();
-    this.events.on('resync', () => outage.abort());
+    this.events.on('returned', () => outage.abort());
     await this.exclusively('clean up', async () => {
       await this.leftovers.clean(signal);
       if (gcInterval > 0) await this.gc.run(signal);
@@ -75,7 +75,7 @@ export class Upkeep {
   private async knowsContainerd(): Promise<boolean> {
     try {
       if (await new KnownContainerd(this.config.rootDir).is(this.report.server.uuid)) return true;
-      this.log.warn('root_dir belongs to another containerd: what has no owner in this one is left alone until `criquet audit --clean` and a restart');
+      this.log.warn('root_dir belongs to another containerd: what has no owner in this one is left alone until `criquet audit --clean --new-containerd` and a restart');
     } catch (error) {
       this.log.warn({ err: toStatus(error).message }, 'which containerd root_dir belongs to cannot be written down: what has no owner is left alone');
     }

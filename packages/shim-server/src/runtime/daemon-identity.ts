@@ -31,9 +31,16 @@ export function formatIdentity({ pid, startTime, instance }: DaemonIdentity): st
   return `${pid} ${startTime} ${instance}`;
 }
 
-/** The daemon that uses a state directory at the moment; undefined when there is none, or the one that was there has been killed. */
+/**
+ * The daemon that uses a state directory at the moment; undefined when there is none, or the one that was there has been killed.
+ *
+ * @throws EACCES for a caller who may not know
+ */
 export async function livingDaemon(stateDir: string, proc = '/proc'): Promise<DaemonIdentity | undefined> {
-  const text = await readFile(daemonLockFile(stateDir), 'utf8').catch(() => '');
+  const text = await readFile(daemonLockFile(stateDir), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EACCES') throw error;
+    return '';
+  });
   const [, pid, startTime, instance] = /^(\d+) (\d+) ([0-9a-f]{8}) *$/.exec(text) ?? [];
   if (pid === undefined || startTime === undefined || instance === undefined) return undefined;
   const alive = (await startTimeOf(Number(pid), proc)) === startTime;

@@ -25,6 +25,8 @@ interface EventMap {
   image: [ImageEvent];
   /** The stream begins, again after a loss: events may have been missed, look at the things themselves. */
   resync: [];
+  /** The stream begins again: containerd has been away. */
+  returned: [];
 }
 
 /** containerd's events of this namespace, subscribed to for as long as the daemon lives. */
@@ -55,12 +57,15 @@ export class EventStream extends EventEmitter<EventMap> {
     const namespace = this.containerd.namespace;
     const filters = TOPICS.map((topic) => `topic=="${topic}",namespace=="${namespace}"`);
     let lost = false;
+    let began = false;
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       try {
         // A subscription is not acknowledged; this tells whether anybody is there to take it.
         await this.containerd.version.get({ signal });
         const events = this.containerd.events.subscribe(filters, { signal });
         this.emit('resync');
+        if (began) this.emit('returned');
+        began = true;
         lost = false;
         for await (const envelope of events) {
           ms = FIRST_PAUSE_MS;

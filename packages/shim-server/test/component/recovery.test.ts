@@ -1,4 +1,4 @@
-import { mkdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ContainerState, PodSandboxState } from '@criquet/cri-api';
 import { status } from '@grpc/grpc-js';
@@ -69,7 +69,9 @@ test('what exited while the daemon was away has its true exit code and time', as
   const container = await exited(shim, containerId);
   t.match(container, { exitCode: 42, reason: 'Error' });
   t.ok(Number((BigInt(Date.now()) * 1_000_000n - container.finishedAt) / 1_000_000n) >= 250, 'when it ended, not when it was noticed');
-  t.notOk(shim.containerd.state(NAMESPACE).tasks.has(containerId));
+  await eventually(() => {
+    if (shim.containerd.state(NAMESPACE).tasks.has(containerId)) throw new Error('its task is left');
+  });
 });
 
 test('what a container writes before it ends while the daemon is away stands in its log', async (t) => {
@@ -403,4 +405,21 @@ test('mounts that a killed daemon left for looking into an image are taken away'
   t.ok((await shim.leftovers()).some((line) => line.includes(left)));
   await shim.restart();
   t.same(await shim.leftovers(), []);
+});
+
+test('what a daemon that was killed left half-written in the CNI cache goes with its pod', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const release = await shim.failpoints.holdUntilReached('RunPodSandbox/attach to the pod network', () => void shim.runPod().catch(() => undefined));
+  const [id = ''] = shim.containerd.state(NAMESPACE).containers.keys();
+  const { cacheDir } = shim.config.cni;
+  await mkdir(cacheDir, { recursive: true });
+  await writeFile(join(cacheDir, `.test-${id}-eth0.tmp`), '{"kin');
+  await writeFile(join(cacheDir, `.test-${'a'.repeat(64)}-eth0.tmp`), 'of somebody who writes');
+  await shim.killAndRestart();
+  await eventually(async () => {
+    if ((await readdir(cacheDir)).includes(`.test-${id}-eth0.tmp`)) throw new Error('it is left');
+  });
+  t.same((await readdir(cacheDir)).filter((name) => name !== 'results'), [`.test-${'a'.repeat(64)}-eth0.tmp`]);
+  release();
 });

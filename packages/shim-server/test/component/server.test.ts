@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { access, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, credentials, status } from '@grpc/grpc-js';
 import { CgroupDriver, CriCallError, connectCri, ImageServiceService, RuntimeServiceService } from '@criquet/cri-api';
 import { test } from 'tap';
@@ -49,6 +50,25 @@ test('Version, RuntimeConfig and Status say what the kubelet insists on', async 
   const verbose = (await runtime.status({ verbose: true })).info;
   t.match(JSON.parse(verbose.config ?? 'null'), { listen: shim.config.listen });
   for (const text of Object.values(verbose)) t.doesNotThrow(() => JSON.parse(text), text);
+});
+
+test('Status, verbose, tells how long the event loop kept others waiting since it last told', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const read = async () => JSON.parse((await shim.cri.runtime.status({ verbose: true })).info.eventLoopDelay ?? '{}') as Record<'p50' | 'p99' | 'max' | 'seconds', number>;
+  await read();
+  // The daemon lives in this process: whoever holds it up holds up the daemon.
+  const blocked = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+  await pause(250);
+  blocked(700);
+  await pause(250);
+  const held = await read();
+  // The sample that was due meanwhile, at most a tenth of a second into it.
+  t.ok(held.max >= 500 && held.p99 >= 500, JSON.stringify(held));
+  t.ok(held.p50 < held.max / 2 && held.seconds >= 1.2, JSON.stringify(held));
+  await pause(1_000);
+  const free = await read();
+  t.ok(free.max < 500 && free.seconds < held.seconds + 1, `none of it is told twice: ${JSON.stringify(free)}`);
 });
 
 test('RuntimeConfig: the cgroup driver is cgroupfs by default', async (t) => {

@@ -1,10 +1,11 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { attaching } from '@criquet/network-cni/testing';
-import type { FakeProcess } from '@criquet/runtime-containerd/testing';
+import { FakeContainerd, type FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
 import { eventually, NAMESPACE, type Shim } from './shim-harness.js';
 import { audit, exists, newId, orphans, Planter, started } from './audit-fixture.js';
+import { auditNode } from '../../src/audit/index.js';
 import { ownedByDaemon } from '../../src/state/owner-labels.js';
 
 function gone(path: string): Promise<void> {
@@ -243,11 +244,30 @@ test('with another containerd than before nothing is removed by itself', async (
   await shim.restart();
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   t.ok(await exists(volumes), 'nor at the start after that');
-  t.match(await audit(shim, true), { problems: [] });
+  t.match(await audit(shim), { anotherContainerd: true });
+  await t.rejects(audit(shim, true), { message: /^what is below root_dir .* has its records in another containerd .*: --clean --new-containerd$/ });
+  t.ok(await exists(volumes), 'nor by who did not know it');
+  t.match(await audit(shim, true, true), { problems: [], anotherContainerd: true });
   t.notOk(await exists(volumes), 'who asks for it gets it');
+  t.notMatch(await audit(shim), { anotherContainerd: true });
   await mkdir(volumes, { recursive: true });
   await shim.restart();
   await gone(volumes);
+});
+
+test('the audit does not go by another containerd than its daemon', async (t) => {
+  const { shim } = await started(t);
+  const pod = await shim.runPod();
+  const containerId = await shim.startContainer(pod);
+  const other = await FakeContainerd.start();
+  t.teardown(() => other.close());
+  const config = { ...shim.config, containerd: { ...shim.config.containerd, address: `unix://${other.address}` } };
+  for (const newContainerd of [false, true]) {
+    const looked = auditNode({ config, clean: true, newContainerd, signal: AbortSignal.timeout(10_000), replacements: { nodeRoots: { proc: '/proc', sys: join(shim.dir, 'sys') } } });
+    await t.rejects(looked, { message: `the running daemon works with another containerd than the one at unix://${other.address}: look with the daemon's own configuration and flags` });
+  }
+  t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 1 });
+  t.match((await shim.cri.runtime.podSandboxStatus({ podSandboxId: pod })).status, { state: 0 });
 });
 
 test('what a containerd that went away has left is removed when it is back', async (t) => {
