@@ -124,7 +124,7 @@ export class TestNode {
     return {
       program: process.execPath,
       programArguments: ['--max-semi-space-size=2', '--optimize-for-size', '--expose-gc', program],
-      env: { UV_THREADPOOL_SIZE: '8', CRIQUET_FAILPOINTS: this.directory },
+      env: { UV_THREADPOOL_SIZE: '8', MALLOC_ARENA_MAX: '1', CRIQUET_FAILPOINTS: this.directory },
     };
   }
 

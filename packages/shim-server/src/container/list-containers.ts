@@ -1,6 +1,7 @@
-import type { Container, ContainerFilter, ListContainersRequest, ListContainersResponse } from '@criquet/cri-api';
+import { Container, type ContainerFilter, type ListContainersRequest, type ListContainersResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { EncodedList } from '../grpc/encoded-list.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { matchesLabels } from '../state/label-selector.js';
 import { Token, type Containers } from '../tokens.js';
@@ -9,16 +10,19 @@ import { containerMessage, containerState } from './container-message.js';
 /** CRI ListContainers: answered from the index, never from a shim. */
 @scoped(Lifecycle.ContainerScoped)
 export class ListContainers {
+  /** ListContainersResponse.containers */
+  private readonly reply = new EncodedList(1, Container, containerMessage);
+
   constructor(@inject(Token.Containers) private readonly containers: Containers) {}
 
-  readonly handle: UnaryCall<ListContainersRequest, ListContainersResponse> = ({ filter }) =>
-    Promise.resolve({ containers: this.list(filter) });
+  readonly handle: UnaryCall<ListContainersRequest, ListContainersResponse> = ({ filter }) => Promise.resolve(this.reply.of(this.records(filter)));
 
   list(filter: ContainerFilter | undefined): Container[] {
-    return this.containers
-      .all()
-      .filter((container) => container.phase !== 'creating' && matches(container, filter))
-      .map(containerMessage);
+    return this.records(filter).map(containerMessage);
+  }
+
+  private records(filter: ContainerFilter | undefined): ContainerRecord[] {
+    return this.containers.all().filter((container) => container.phase !== 'creating' && matches(container, filter));
   }
 }
 

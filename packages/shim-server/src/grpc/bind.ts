@@ -13,6 +13,7 @@ import type { Logger } from 'pino';
 import { once } from 'node:events';
 import { resourceExhausted } from '../errors.js';
 import type { CallContext, StreamCall, UnaryCall } from './call-context.js';
+import { EncodedReply } from './encoded-list.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { toStatus } from './status.js';
 
@@ -105,7 +106,7 @@ export function bindService<Server>(
 
 /** @throws RESOURCE_EXHAUSTED for what is above the limit */
 function encodeReply(method: MethodDefinition<unknown, unknown>, reply: unknown, { maxReplyBytes }: Binding): Buffer {
-  const bytes = method.responseSerialize(reply);
+  const bytes = reply instanceof EncodedReply ? reply.bytes : method.responseSerialize(reply);
   if (bytes.length <= maxReplyBytes) return bytes;
   throw resourceExhausted(`a reply of ${bytes.length} bytes is too large`, 'grpc.max_message_size', maxReplyBytes);
 }
@@ -164,16 +165,29 @@ function bindStream(
 function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, log: Logger) {
   const began = performance.now();
   const name = method.path.slice(method.path.lastIndexOf('/') + 1);
-  const callLog = log.child({ call: name, ...ids(call.request) });
+  let callLog: Logger | undefined;
+  let signal: AbortSignal | undefined;
   const deadline = deadlineOf(call);
-  const context: CallContext = { signal: callSignal(call, deadline), deadline, log: callLog };
+  // What a call does not ask for is not made: a kubelet's and a monitor's calls come by the hundred.
+  const context: CallContext = {
+    deadline,
+    get signal() {
+      return (signal ??= callSignal(call, deadline));
+    },
+    get log() {
+      return (callLog ??= log.child({ call: name, ...ids(call.request) }));
+    },
+  };
+  const level = POLLED.has(name) ? 'trace' : 'debug';
   const milliseconds = () => Math.round((performance.now() - began) * 10) / 10;
   return {
     context,
-    end: () => callLog[POLLED.has(name) ? 'trace' : 'debug']({ milliseconds: milliseconds() }, 'ok'),
+    end: () => {
+      if (log.isLevelEnabled(level)) context.log[level]({ milliseconds: milliseconds() }, 'ok');
+    },
     fail: (error: unknown) => {
       const { code, message } = toStatus(error);
-      callLog[UNREMARKABLE.has(code) ? 'debug' : 'warn'](
+      context.log[UNREMARKABLE.has(code) ? 'debug' : 'warn'](
         { code: status[code], error: message, milliseconds: milliseconds() },
         'failed',
       );
@@ -185,12 +199,14 @@ function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, lo
 /** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects. */
 function callSignal(call: AnyCall, deadline: number): AbortSignal {
   const controller = lifetime();
-  call.on('cancelled', () => {
+  const abort = () => {
     const late = performance.now() >= deadline - 1;
     controller.abort(
       late ? new DOMException('deadline exceeded', 'TimeoutError') : new DOMException('cancelled by the caller', 'AbortError'),
     );
-  });
+  };
+  if (call.cancelled) abort();
+  else call.on('cancelled', abort);
   return controller.signal;
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { EncodedReply } from './encoded-list.js';
 
 /** What comes with every CRI call besides its request. */
 export interface CallContext {
@@ -11,7 +12,7 @@ export interface CallContext {
 }
 
 /** A CRI call that answers once. */
-export type UnaryCall<Request, Response> = (request: Request, context: CallContext) => Promise<Response>;
+export type UnaryCall<Request, Response> = (request: Request, context: CallContext) => Promise<Response | EncodedReply>;
 
 /** A CRI call that answers with a stream. */
 export type StreamCall<Request, Response> = (request: Request, context: CallContext) => AsyncIterable<Response>;

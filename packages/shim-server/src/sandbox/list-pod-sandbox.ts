@@ -1,6 +1,7 @@
-import type { ListPodSandboxRequest, ListPodSandboxResponse, PodSandbox, PodSandboxFilter } from '@criquet/cri-api';
+import { PodSandbox, type ListPodSandboxRequest, type ListPodSandboxResponse, type PodSandboxFilter } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
+import { EncodedList } from '../grpc/encoded-list.js';
 import { matchesLabels } from '../state/label-selector.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
@@ -9,16 +10,19 @@ import { podSandbox, sandboxState } from './sandbox-message.js';
 /** CRI ListPodSandbox: answered from the index, never from a shim. */
 @scoped(Lifecycle.ContainerScoped)
 export class ListPodSandbox {
+  /** ListPodSandboxResponse.items */
+  private readonly reply = new EncodedList(1, PodSandbox, podSandbox);
+
   constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {}
 
-  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) =>
-    Promise.resolve({ items: this.list(filter) });
+  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) => Promise.resolve(this.reply.of(this.records(filter)));
 
   list(filter: PodSandboxFilter | undefined): PodSandbox[] {
-    return this.sandboxes
-      .all()
-      .filter((sandbox) => sandbox.phase !== 'creating' && matches(sandbox, filter))
-      .map(podSandbox);
+    return this.records(filter).map(podSandbox);
+  }
+
+  private records(filter: PodSandboxFilter | undefined): SandboxRecord[] {
+    return this.sandboxes.all().filter((sandbox) => sandbox.phase !== 'creating' && matches(sandbox, filter));
   }
 }
 
