@@ -20,6 +20,7 @@ import { SandboxRootfs } from './sandbox-rootfs.js';
 @scoped(Lifecycle.ContainerScoped)
 export class SandboxTeardown {
   private readonly mutex = new KeyedMutex();
+  private readonly stopping = new Set<string>();
 
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
@@ -43,22 +44,40 @@ export class SandboxTeardown {
     return this.mutex.run(sandboxId, signal, async () => {
       const sandbox = this.sandboxes.get(sandboxId);
       if (sandbox === undefined || sandbox.ended === true) return;
-      const done = await Promise.allSettled([
-        steps.do('remove the pause process', () => this.pauseTask.remove(sandboxId, signal)),
-        this.detach(sandbox, steps, signal),
-      ]);
-      const failed = done.find((result) => result.status === 'rejected');
-      if (done[0].status === 'fulfilled') {
-        // It is not ready any more, whatever else is still owed.
-        this.sandboxes.amend(sandboxId, stopped);
+      this.stopping.add(sandboxId);
+      try {
+        await this.end(sandbox, steps, signal);
+      } finally {
+        this.stopping.delete(sandboxId);
       }
-      if (failed !== undefined) throw failed.reason as Error;
+    });
+  }
+
+  /** Whether {@link stop} is at it: what becomes of the sandbox is written once, at its end. */
+  isStopping(sandboxId: string): boolean {
+    return this.stopping.has(sandboxId);
+  }
+
+  private async end(sandbox: SandboxRecord, steps: Steps<StopSandboxStep>, signal: AbortSignal | undefined): Promise<void> {
+    const { id } = sandbox;
+    const [paused, detached] = await Promise.allSettled([
+      steps.do('remove the pause process', () => this.pauseTask.remove(id, signal)),
+      this.detach(sandbox, steps, signal),
+    ]);
+    try {
+      if (paused.status === 'rejected') throw paused.reason;
+      this.sandboxes.note(id, stopped);
+      if (detached.status === 'rejected') throw detached.reason;
       await steps.do('release the namespaces', () => this.releaseNamespaces(sandbox));
-      await steps.do('unmount shared memory', () => this.files.unmount(sandboxId));
-      await steps.do('record that it has stopped', async () => {
-        // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
-        await this.sandboxes.update(sandboxId, (record) => ({ ...stopped(record), networkAttached: false, ended: true })).catch(ignoreNotFound);
-      });
+      await steps.do('unmount shared memory', () => this.files.unmount(id));
+    } catch (error) {
+      // It is not ready any more, whatever else is still owed; after a restart too.
+      if (paused.status === 'fulfilled' && this.sandboxes.get(id) !== undefined) this.sandboxes.amend(id, stopped);
+      throw error;
+    }
+    await steps.do('record that it has stopped', async () => {
+      // Without a record in containerd (its deletion got no answer, or somebody else did it) there is nothing to write it to.
+      await this.sandboxes.update(id, (record) => ({ ...stopped(record), networkAttached: false, ended: true })).catch(ignoreNotFound);
     });
   }
 

@@ -3,6 +3,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { lifetime } from '../runtime/lifetime.js';
 import { ProcessEnd } from '../runtime/process-end.js';
 import { Token, type Sandboxes } from '../tokens.js';
+import { SandboxTeardown } from './sandbox-teardown.js';
 
 /** Notices when a pause process ends by itself: its sandbox is then not ready. */
 @scoped(Lifecycle.ContainerScoped)
@@ -11,6 +12,7 @@ export class SandboxWatch {
 
   constructor(
     @inject(Token.Sandboxes) private readonly sandboxes: Sandboxes,
+    @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
     @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
     @inject(Token.Logger) private readonly log: Logger,
   ) {}
@@ -18,7 +20,7 @@ export class SandboxWatch {
   begin(sandboxId: string): void {
     void this.processEnd.of(sandboxId, { signal: this.ended.signal }).then(
       (exit) => {
-        if (this.sandboxes.get(sandboxId)?.phase !== 'ready') return;
+        if (this.sandboxes.get(sandboxId)?.phase !== 'ready' || this.teardown.isStopping(sandboxId)) return;
         this.log.info({ podSandboxId: sandboxId, exitStatus: exit.exitStatus }, 'pause process ended');
         this.sandboxes.amend(sandboxId, (record) => ({ ...record, phase: 'stopped', pid: 0 }));
       },
