@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { toStatus } from '../grpc/status.js';
-import type { DaemonLock } from '../runtime/daemon-lock.js';
+import { LockTaken, type DaemonLock } from '../runtime/daemon-lock.js';
 import { EventStream } from '../runtime/event-stream.js';
 import { lifetime } from '../runtime/lifetime.js';
 import { Token } from '../tokens.js';
@@ -15,6 +15,9 @@ import { NetworkGc } from './network-gc.js';
 
 /** setTimeout takes 31 bits. */
 const LONGEST_PAUSE_MS = 2 ** 31 - 1;
+/** How long another process may clean, and how often that is looked at. */
+const OTHERS_MS = 60_000;
+const LOOK_MS = 200;
 /** What containerd had begun when it died is there by then, and what is taken back is gone. */
 const AFTER_OUTAGE_MS = 5_000;
 
@@ -82,11 +85,22 @@ export class Upkeep {
     return false;
   }
 
-  /** Never beside another process that cleans. A failure says nothing of the daemon. */
+  private async cleaningLock(): Promise<DaemonLock> {
+    for (const late = performance.now() + OTHERS_MS; ; ) {
+      try {
+        return await takeCleaningLock(this.config.stateDir);
+      } catch (error) {
+        if (!(error instanceof LockTaken) || performance.now() > late) throw error;
+      }
+      await pause(LOOK_MS, undefined, { signal: this.ended.signal, ref: false });
+    }
+  }
+
+  /** Not beside another process that cleans, but after it. A failure says nothing of the daemon. */
   private async exclusively(what: string, work: () => Promise<void>): Promise<void> {
     let lock: DaemonLock | undefined;
     try {
-      lock = await takeCleaningLock(this.config.stateDir);
+      lock = await this.cleaningLock();
       await work();
     } catch (error) {
       if (!this.ended.signal.aborted) this.log.warn({ err: toStatus(error).message }, `${what}: not done`);

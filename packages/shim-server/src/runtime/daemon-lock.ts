@@ -9,6 +9,11 @@ const LOCK_EX_NB = 2 | 4;
 /** Texts are laid over one another and not cut off, so that a full disk has the room for the next one too. */
 const TEXT_BYTES = 64;
 
+/** Another process holds a lock. */
+export class LockTaken extends Error {
+  override readonly name = 'LockTaken';
+}
+
 /** Held for as long as a daemon uses something that two must not share; the kernel ends it with the process. */
 export class DaemonLock {
   private constructor(
@@ -18,7 +23,7 @@ export class DaemonLock {
 
   /**
    * @param file made where it is absent, and left there.
-   * @param taken the message when another daemon holds it.
+   * @param taken the message of the LockTaken that is thrown when another daemon holds it.
    * @param text of at most 64 bytes; it stands in the file, followed by blanks, until the lock is released, or longer when the process is killed.
    */
   static async take(file: string, taken: string, text = ''): Promise<DaemonLock> {
@@ -27,7 +32,7 @@ export class DaemonLock {
     const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (flock(handle.fd, LOCK_EX_NB) !== 0) {
       await handle.close();
-      throw new Error(taken);
+      throw new LockTaken(taken);
     }
     const lock = new DaemonLock(handle, text);
     try {

@@ -9,6 +9,7 @@ import type { Test } from 'tap';
 import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 import { attaching, type FakePlugin, type FakePluginCall } from '@criquet/network-cni/testing';
 import { connectContainerd, mkfifo, type Containerd } from '@criquet/runtime-containerd';
+import { takeCleaningLock } from '../../src/audit/cleaning-lock.js';
 import { auditNode, type AuditedHolding, type NodeAudit } from '../../src/audit/index.js';
 import { mount } from '../../src/runtime/mount.js';
 import { containerCodec } from '../../src/state/container-record.js';
@@ -37,8 +38,10 @@ export async function startShim(options: Parameters<typeof Shim.start>[0] = {}):
 
 /** What is planted before would go with what the daemon removes after its start. */
 async function cleanedUp(shim: Shim): Promise<void> {
-  await eventually(() => {
+  await eventually(async () => {
     if (!shim.logLines.some((line) => line.includes('"looked for what has no owner"'))) throw new Error('the daemon still cleans up after its start');
+    // With CNI GC, which comes next.
+    await (await takeCleaningLock(shim.config.stateDir)).release();
   }, 20_000);
 }
 

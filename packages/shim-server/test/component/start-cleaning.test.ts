@@ -5,6 +5,7 @@ import { FakeContainerd, type FakeProcess } from '@criquet/runtime-containerd/te
 import { test } from 'tap';
 import { eventually, NAMESPACE, type Shim } from './shim-harness.js';
 import { audit, exists, newId, orphans, Planter, started } from './audit-fixture.js';
+import { takeCleaningLock } from '../../src/audit/cleaning-lock.js';
 import { auditNode } from '../../src/audit/index.js';
 import { ownedByDaemon } from '../../src/state/owner-labels.js';
 
@@ -225,6 +226,20 @@ for (const restart of [false, true]) {
     t.same(await shim.leftovers(), []);
   });
 }
+
+test('where somebody else cleans at the start, the daemon does it afterwards', async (t) => {
+  const { shim, planter } = await started(t);
+  await shim.stopServing();
+  const volumes = join(planter.layout.declaredVolumes(newId()), '0');
+  await mkdir(volumes, { recursive: true });
+  const lock = await takeCleaningLock(shim.config.stateDir);
+  await shim.restart();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  t.ok(await exists(volumes));
+  await lock.release();
+  await gone(volumes);
+  t.same(logged(shim, 'clean up: not done'), []);
+});
 
 test('with another containerd than before nothing is removed by itself', async (t) => {
   const { shim, planter } = await started(t);
