@@ -18,6 +18,10 @@ import { ContainerStopper } from './container-stopper.js';
 import { DeclaredVolumes } from './declared-volumes.js';
 import { ImageVolumes } from './image-volumes.js';
 import { ContainerWatch } from './container-watch.js';
+import { settledWithin } from './settled-within.js';
+
+/** How long a removal waits for what follows a container's end by itself, which is tried again for as long as it fails. */
+const RELEASE_MS = 10_000;
 
 /** Removes containers, ending what runs first. Every part succeeds when it is done already; the record goes last. */
 @scoped(Lifecycle.ContainerScoped)
@@ -67,7 +71,8 @@ export class ContainerRemover {
     const container = this.containers.get(containerId);
     if (container === undefined) return true;
     if (container.phase === 'running') return false;
-    await orAbort(this.watch.released(containerId), signal);
+    // What hinders that then hinders this too, and is told.
+    await orAbort(settledWithin([this.watch.released(containerId)], RELEASE_MS), signal);
     await steps.do('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
     await steps.do('delete the task', () => discardTask(this.containerd, containerId));
