@@ -157,6 +157,9 @@ await onEachEngine(
       const pod = await TestPod.run(node);
       const address = await pod.ip();
       await node.criquet?.stop();
+      // The first daemon may have come to its own GC after the plugin was put there.
+      await rm(record, { recursive: true });
+      await mkdir(record);
       const leaked = node.network.subnet.replace(/0\/24$/, '250');
       await writeFile(join(node.network.reservations, leaked), `${newId()}\r\neth0`);
       t.strictSame(await reservedAddresses(node.network), [address, leaked].sort());

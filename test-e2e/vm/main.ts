@@ -3,12 +3,13 @@
  *   node test-e2e/dist/vm/main.js [--kernel qemu|uml] [--engine 2.1|2.4] [--runtime criquet|containerd]
  *                                 [--focus REGEXP] [--suite vm/node.test.js]... [--results DIRECTORY] [--run SCRIPT] [--minutes 30]
  */
-import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatResults } from '../critest/report.js';
 import { countOf, oneOf, readCommandLine } from '../harness/command-line.js';
+import { countTap } from '../report/tap-counts.js';
 import { readEnvironment } from '../harness/environment.js';
 import { NODE_REBOOT, type GuestJob, type GuestStep } from './guest-job.js';
 import { layOutJob } from './job-files.js';
@@ -63,10 +64,17 @@ try {
   });
   console.log(`${kernel}: exit code ${end.exitCode ?? 'none'} after ${end.seconds.toFixed(0)} s, ${end.boots} boots; see ${resultsDirectory}`);
   for (const outcome of await readOutcomes(resultsDirectory)) console.log(`${outcome.name}: ${outcome.seconds.toFixed(0)} s ${outcome.error ?? ''}`);
+  let failed = false;
   for (const step of steps) {
     if (step.kind === 'critest') console.log(formatResults(step.name, await readCritestResults(resultsDirectory, step.name)));
+    else {
+      const counts = countTap(await readFile(join(resultsDirectory, `${step.name}.tap`), 'utf8').catch(() => ''));
+      console.log(`${step.file}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+      failed ||= counts.failed > 0 || counts.passed === 0;
+    }
   }
-  process.exitCode = end.exitCode ?? 125;
+  // The guest ends well also when a suite in it does not.
+  process.exitCode = end.exitCode === 0 && failed ? 1 : (end.exitCode ?? 125);
 } finally {
   await rm(directory, { recursive: true, force: true });
 }

@@ -19,6 +19,10 @@ import { DeclaredVolumes } from './declared-volumes.js';
 import { ImageVolumes } from './image-volumes.js';
 import { ContainerWatch } from './container-watch.js';
 import { PreparedRootfs } from './prepared-rootfs.js';
+import { settledWithin } from './settled-within.js';
+
+/** How long a removal waits for what follows a container's end by itself, which is tried again for as long as it fails. */
+const RELEASE_MS = 10_000;
 
 /** Removes containers, ending what runs first. Every part succeeds when it is done already; the record goes last. */
 @scoped(Lifecycle.ContainerScoped)
@@ -69,7 +73,8 @@ export class ContainerRemover {
     const container = this.containers.get(containerId);
     if (container === undefined) return true;
     if (container.phase === 'running') return false;
-    await orAbort(this.watch.released(containerId), signal);
+    // What hinders that then hinders this too, and is told.
+    await orAbort(settledWithin([this.watch.released(containerId)], RELEASE_MS), signal);
     await steps.do('end the restore', () => this.restoration.end(container));
     // Left by a killed daemon, by a start whose undo failed, or by one whose record cannot be read.
     const left = (remove: () => Promise<void>) => (this.watch.isReleased(containerId) ? Promise.resolve() : remove());

@@ -180,6 +180,21 @@ test('T4 exit handling fails once: tried again with growing pauses', async (t) =
   t.match(await exited(shim, containerId), { exitCode: 9 }, 'and it is written down');
 });
 
+test('a task that containerd does not delete: a removal says so, and works when it does', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const containerId = await shim.startContainer(await shim.runPod());
+  const works = shim.containerd.control.fail('tasks.delete', { code: status.UNKNOWN, details: 'busy' });
+  shim.containerd.process(NAMESPACE, containerId).exit(9);
+  t.match(await exited(shim, containerId), { exitCode: 9 });
+  await t.rejects(shim.cri.runtime.removeContainer({ containerId }, { timeoutMs: 20_000 }), { code: status.UNKNOWN, details: /^delete the task: .*busy$/ });
+  works();
+  await shim.cri.runtime.removeContainer({ containerId });
+  await eventually(() => {
+    if (shim.containerd.state(NAMESPACE).tasks.has(containerId)) throw new Error('task');
+  });
+});
+
 test('a wait that is never answered: the exit comes from the event', async (t) => {
   const shim = await Shim.start();
   t.teardown(() => shim.close());

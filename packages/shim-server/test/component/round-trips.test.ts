@@ -37,7 +37,8 @@ test('a pod with one container, one call after the other', async (t) => {
     'tasks.start',
   ]);
   let containerId = '';
-  t.same(await during(async () => (containerId = await shim.createContainer(podSandboxId))), ['containers.create', 'snapshots.prepare']);
+  // The update is of the user, which stands in the image.
+  t.same(await during(async () => (containerId = await shim.createContainer(podSandboxId))), ['containers.create', 'containers.update', 'snapshots.prepare']);
   t.equal(shim.containerd.state(NAMESPACE).containers.get(containerId)?.sandbox, podSandboxId, 'it joins the shim of its pod');
   const start = await during(() => runtime.startContainer({ containerId }));
   t.same(start.filter((name) => name !== 'containers.update'), ['tasks.create', 'tasks.start'], 'and behind the answer the time of its start');
@@ -53,15 +54,14 @@ test('a pod with one container, one call after the other', async (t) => {
 
 test('a container that an earlier daemon created, ran and saw end: what is left of it is looked for', async (t) => {
   const { shim, during } = await started(t);
-  const { runtime } = shim.cri;
   const podSandboxId = await shim.runPod();
   const containerId = await shim.createContainer(podSandboxId);
   await shim.restart();
-  t.ok((await during(() => runtime.startContainer({ containerId }))).includes('snapshots.mounts'), 'its root file system is not known');
-  await runtime.stopContainer({ containerId, timeout: 0n });
+  t.ok((await during(() => shim.cri.runtime.startContainer({ containerId }))).includes('snapshots.mounts'), 'its root file system is not known');
+  await shim.cri.runtime.stopContainer({ containerId, timeout: 0n });
   await ended(shim, containerId);
   await shim.restart();
-  t.ok((await during(() => runtime.removeContainer({ containerId }))).includes('tasks.delete'));
-  await runtime.removePodSandbox({ podSandboxId });
+  t.ok((await during(() => shim.cri.runtime.removeContainer({ containerId }))).includes('tasks.delete'));
+  await shim.cri.runtime.removePodSandbox({ podSandboxId });
   t.same(await shim.leftovers(), []);
 });

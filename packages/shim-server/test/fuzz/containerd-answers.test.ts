@@ -40,6 +40,7 @@ test('whatever containerd answers: no call hangs or stumbles, and when it answer
   const { shim } = node;
   const { control } = shim.containerd;
   const timeoutMs = 60_000;
+  let troubled = '';
   const attempt = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
     const began = performance.now();
     try {
@@ -48,11 +49,12 @@ test('whatever containerd answers: no call hangs or stumbles, and when it answer
       const { code, details = String(error) } = error as { code?: status; details?: string };
       if (OVERSIGHT.test(details)) oversights.set(`${name} ${details.slice(0, 60)}`, `${name}: ${code === undefined ? '' : status[code]} ${details.slice(0, 300)}`);
       // containerd may say so as well.
-      if (performance.now() - began >= timeoutMs - 100) oversights.set(`${name} hung`, `${name} hung`);
+      if (performance.now() - began >= timeoutMs - 100) oversights.set(`${name} hung`, `${name} hung, with ${troubled}`);
       return undefined;
     }
   };
   const life = async (list: readonly Trouble[]) => {
+    troubled = list.map(({ kind, call }) => `${call} ${kind}`).join(', ');
     const calm = list.map((trouble) => begin(trouble));
     const { runtime, image } = shim.cri;
     await attempt('PullImage', () => image.pullImage({ image: { image: IMAGE } }, { timeoutMs }));
