@@ -31,12 +31,13 @@ export class StopPodSandbox {
     if (sandbox === undefined) return {};
     const steps = Steps.of('StopPodSandbox', this.failpoints, log);
     const over = new AbortController();
-    const [stopped] = await Promise.allSettled([
+    const [stopped, looked] = await Promise.allSettled([
       this.stop(sandbox.id, steps, signal).finally(() => over.abort()),
       // Beside: nearly always there is none, and to know that takes a call to the shim.
       steps.do('end a shim that hangs', () => this.silentShims.end(sandbox.id, AbortSignal.any([signal, over.signal]))),
     ]);
     if (stopped.status === 'rejected') throw stopped.reason;
+    if (looked.status === 'rejected' && looked.reason !== over.signal.reason) throw looked.reason;
     return {};
   };
 
