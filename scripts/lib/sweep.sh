@@ -11,7 +11,7 @@ processes_of() { # DIRECTORY
     [ "$pid" = "$$" ] || [ "$pid" = "$BASHPID" ] && continue
     if tr '\0' ' ' 2>/dev/null <"$process/cmdline" | grep -F -- "$directory/" >/dev/null ||
       # By its last part: the path within a file system of its own has no more.
-      awk '$5 == "/"' "$process/mountinfo" 2>/dev/null | grep -qF -- "/${directory##*/}/"; then
+      awk '$5 == "/"' "$process/mountinfo" 2>/dev/null | grep -F -- "/${directory##*/}/" >/dev/null; then
       printf '%s\n' "$pid"
     fi
   done

@@ -97,12 +97,12 @@ export class Audit {
     await pause(betweenLooksMs, undefined, { signal });
     // What is certain of one kind may tell of another.
     const second = await this.look(sources, signal);
-    const before = new Set(first.holdings.filter(({ owned }) => !owned).map(({ holding }) => keyOf(holding)));
+    const before = new Set(first.holdings.filter(({ owned }) => !owned).map(({ holding }) => ownedKeyOf(holding)));
     const audited: AuditedHolding[] = [];
     for (const { holding, owned } of inOrder(second.holdings)) {
       if (owned) audited.push(shown(holding, 'owned'));
       // One that came up just now is not judged by one look.
-      else if (before.has(keyOf(holding))) audited.push(clean ? await this.removed(holding, signal) : shown(holding, 'orphan'));
+      else if (before.has(ownedKeyOf(holding))) audited.push(clean ? await this.removed(holding, signal) : shown(holding, 'orphan'));
     }
     return { holdings: audited, problems: second.problems };
   }
@@ -157,6 +157,11 @@ function inOrder(holdings: readonly Judged[]): Judged[] {
 
 function keyOf({ kind, name }: { readonly kind: HoldingKind; readonly name: string }): string {
   return `${kind} ${name}`;
+}
+
+/** A path may have been one pod's at the first look and another's at the second. */
+function ownedKeyOf(holding: Holding): string {
+  return `${keyOf(holding)} ${ownerInWords(holding.owner)}`;
 }
 
 function shown({ kind, name, owner }: Holding, state: HoldingState): AuditedHolding {

@@ -18,16 +18,12 @@ export class RunningDaemon {
 
   /** UUID of the containerd that it works with; undefined where no daemon lives, or one that does not tell. @throws CriCallError when it does not answer */
   async containerd(signal: AbortSignal): Promise<string | undefined> {
-    if ((await this.identity()) === undefined) return undefined;
-    const { info } = await this.cri.runtime.status({ verbose: true }, { signal, timeoutMs: STATUS_MS });
-    return (JSON.parse(info['containerd'] ?? '{}') as { uuid?: string }).uuid;
+    return (await this.told<{ readonly uuid?: string }>('containerd', signal))?.uuid;
   }
 
   /** Nothing where no daemon lives. @throws CriCallError when it does not answer */
   async holdings(signal: AbortSignal): Promise<DaemonHoldings> {
-    if ((await this.identity()) === undefined) return { logs: [], streamTokens: [] };
-    const { info } = await this.cri.runtime.status({ verbose: true }, { signal, timeoutMs: STATUS_MS });
-    return JSON.parse(info['holdings'] ?? '{"logs":[],"streamTokens":[]}') as DaemonHoldings;
+    return (await this.told<DaemonHoldings>('holdings', signal)) ?? { logs: [], streamTokens: [] };
   }
 
   /** What the daemon knows of a container or sandbox; nothing to do where none lives. */
@@ -39,6 +35,14 @@ export class RunningDaemon {
 
   close(): void {
     this.connection?.close();
+  }
+
+  /** One part of what a verbose Status tells; undefined where no daemon lives, or one that does not tell it. */
+  private async told<Part>(part: string, signal: AbortSignal): Promise<Part | undefined> {
+    if ((await this.identity()) === undefined) return undefined;
+    const { info } = await this.cri.runtime.status({ verbose: true }, { signal, timeoutMs: STATUS_MS });
+    const text = info[part];
+    return text === undefined ? undefined : (JSON.parse(text) as Part);
   }
 
   private get cri(): CriConnection {

@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { EventEmitter } from 'node:events';
 import { ContainerdError, type Containerd, type Exit } from '@criquet/runtime-containerd';
 import { status } from '@grpc/grpc-js';
@@ -6,9 +7,9 @@ import type { EventStream } from '../../src/runtime/event-stream.js';
 import { ProcessEnd } from '../../src/runtime/process-end.js';
 import type { ShimWait } from '../../src/runtime/shim-wait.js';
 
-type Wait = () => Promise<Exit>;
+type Wait = (signal: AbortSignal) => Promise<Exit>;
 
-const never: Wait = () => new Promise(() => undefined);
+const never: Wait = (signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 const exit = (exitStatus: number): Wait => () => Promise.resolve({ pid: 0, exitStatus, exitedAt: 5n });
 const refusal = (code: status): Wait => () => Promise.reject(new ContainerdError(code, 'wait', 'refused'));
 
@@ -16,14 +17,14 @@ const refusal = (code: status): Wait => () => Promise.reject(new ContainerdError
 function waiting({ shim, containerd }: { readonly shim: Wait; readonly containerd: Wait }) {
   const asked: string[] = [];
   const events = new EventEmitter();
-  const said = (who: string, wait: Wait) => () => {
+  const said = (who: string, wait: Wait, signal: AbortSignal) => {
     asked.push(who);
-    return wait();
+    return wait(signal);
   };
   const end = new ProcessEnd(
-    { tasks: { wait: said('containerd', containerd) } } as unknown as Containerd,
+    { tasks: { wait: (_id: string, _execId: string, { signal }: { signal: AbortSignal }) => said('containerd', containerd, signal) } } as unknown as Containerd,
     events as unknown as EventStream,
-    { of: said('shim', shim) } as unknown as ShimWait,
+    { of: (_id: string, _execId: string, signal: AbortSignal) => said('shim', shim, signal) } as unknown as ShimWait,
   );
   return { asked, events, end };
 }
