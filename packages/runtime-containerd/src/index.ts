@@ -78,7 +78,8 @@ export { newStreamId, type NamedStream, type Streaming } from './services/stream
 export type { Transfer } from './services/transfer.js';
 
 // Beside containerd
-export { waitOnShim, type ShimProcessToWaitFor } from './shim/wait-on-shim.js';
+export { shimAddress, type ShimAddress } from './shim/shim-address.js';
+export { ShimTasks } from './shim/shim-tasks.js';
 
 // Pulling
 export { hostPlatform } from './host-platform.js';

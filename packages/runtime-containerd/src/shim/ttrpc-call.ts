@@ -20,6 +20,8 @@ export interface TtrpcCall {
   readonly service: string;
   readonly method: string;
   readonly payload: Uint8Array;
+  /** Milliseconds until DEADLINE_EXCEEDED; 0 is no limit. */
+  readonly timeoutMs: number;
 }
 
 /**
@@ -28,12 +30,13 @@ export interface TtrpcCall {
  * @throws ContainerdError as the shim answers, and UNAVAILABLE where it is not there or goes away; the signal's reason when it aborts
  */
 export function ttrpcCall(call: TtrpcCall, signal?: AbortSignal): Promise<Uint8Array> {
-  const { socketPath, service, method } = call;
+  const { socketPath, service, method, timeoutMs } = call;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const socket = createConnection({ path: socketPath });
     const detach = onAbort(signal, () => socket.destroy(signal?.reason as Error));
     const failed = (code: status, details: string) => new ContainerdError(code, `shim ${service}/${method}`, details);
+    const late = timeoutMs === 0 ? undefined : setTimeout(() => socket.destroy(failed(status.DEADLINE_EXCEEDED, `no answer within ${timeoutMs} ms`)), timeoutMs);
     let received = Buffer.alloc(0);
     socket.once('connect', () => socket.write(message(encodeRequest(call))));
     socket.on('data', (data: Buffer) => {
@@ -55,6 +58,7 @@ export function ttrpcCall(call: TtrpcCall, signal?: AbortSignal): Promise<Uint8A
     // After an answer this changes nothing.
     socket.once('close', () => {
       detach();
+      clearTimeout(late);
       reject(failed(status.UNAVAILABLE, 'the shim has closed the connection'));
     });
   });

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   encodeProcess,
   TaskIo,
@@ -6,12 +7,14 @@ import {
   type OutputSink,
   type SpecProcess,
   type StdinWriter,
+  type Tasks,
 } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { discardExec } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
+import { Shims } from '../runtime/shims.js';
 import { newExecId } from '../state/exec-id.js';
 import { orAbort } from '../state/keyed-mutex.js';
 import type { Layout } from '../state/layout.js';
@@ -22,6 +25,11 @@ import type { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token } from '../tokens.js';
 import { ContainerProcesses } from './container-processes.js';
+
+/** A probe ends sooner. */
+const LISTEN_MS = 500;
+/** So much later than the answer that this is on its way: what is to be taken back takes the processor from it, and from the next command's start. */
+const BEHIND_MS = 10;
 
 export interface ExecProcessRequest {
   readonly containerId: string;
@@ -60,10 +68,14 @@ export class ExecUndo {
     this.io = Rollback.of(call, failpoints, log);
   }
 
-  /** Kills the command where it still runs, and takes everything back. */
-  async run(): Promise<void> {
+  /**
+   * Kills the command where it still runs, and takes everything back: behind the answer. A hung shim, or one whose process left a child that holds the
+   * streams, takes seconds to delete it.
+   */
+  async runBehind(): Promise<void> {
+    await pause(BEHIND_MS);
     const [deleted] = await Promise.all([this.process.run(), this.io.run()]);
-    this.over.abort();
+    this.over.abort('over');
     if (!deleted) this.owe();
   }
 }
@@ -75,6 +87,7 @@ export class ExecProcesses {
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(ContainerProcesses) private readonly containerProcesses: ContainerProcesses,
+    @inject(Shims) private readonly shims: Shims,
     @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
     @inject(OwedWork) private readonly owed: OwedWork,
     @inject(Token.DaemonInstance) private readonly instance: string,
@@ -86,7 +99,8 @@ export class ExecProcesses {
     const { tasks } = this.containerd;
     const execId = newExecId(this.instance);
     const directory = this.layout.execIo(containerId, execId);
-    const discard = (ending: AbortSignal) => discardExec(tasks, { containerId, execId, directory }, ending);
+    const remains: Pick<Tasks, 'deleteProcess' | 'kill'> = { deleteProcess: (...call) => this.shims.deleteProcess(...call), kill: (...call) => tasks.kill(...call) };
+    const discard = (ending: AbortSignal) => discardExec(remains, { containerId, execId, directory }, ending);
     undo.owe = () => this.owed.owe(execId, 'delete the exec process', discard);
     const [process, io] = await together(
       steps.do('read the process of the container', () => this.process(request, signal)),
@@ -94,13 +108,13 @@ export class ExecProcesses {
     );
     await steps.do('create the exec process', async () => {
       undo.process.add('delete the exec process', discard);
-      await tasks.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
+      await this.shims.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
     });
-    // Before it starts: its end is then known without another round trip.
-    const exit = this.processEnd.of(containerId, { execId, signal: undo.over.signal });
+    // From before it starts.
+    const exit = this.processEnd.of(containerId, { execId, signal: undo.over.signal, listenMs: LISTEN_MS });
     exit.catch(() => undefined);
     await steps.do('start the exec process', () => {
-      // Not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then.
+      // By containerd, and not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then.
       // The caller need not wait for the start, the undo does.
       const started = tasks.start(containerId, execId);
       undo.process.add('wait for the start', async (ending) => {

@@ -48,7 +48,7 @@ export class ExecStream {
       return await this.runToEnd(target, streams, tty ? await streams.sizes.next(FIRST_SIZE_MS) : undefined, undo, gone, log);
     } finally {
       // A hung shim does not hold up the client's answer.
-      void undo.run().finally(release);
+      void undo.runBehind().finally(release);
     }
   }
 

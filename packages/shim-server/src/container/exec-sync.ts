@@ -43,8 +43,7 @@ export class ExecSync {
       return await this.run(container.id, request, output, signal, undo, log);
     } finally {
       output.drop();
-      // Behind the answer: a hung shim, or one whose process left a child that holds the streams, takes seconds to delete it.
-      void undo.run().finally(release);
+      void undo.runBehind().finally(release);
     }
   };
 

@@ -1,6 +1,5 @@
-import { rm } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isNotFound, isTaskGone, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
+import { isNotFound, isTaskGone, TaskIo, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
 
 /** For `catch`: what was to be removed is gone already. */
 export function ignoreNotFound(error: unknown): void {
@@ -22,7 +21,7 @@ export interface ExecRemains {
 }
 
 /** Kills an exec process where it still runs, removes it, and then the directory that tells of it; what is gone is fine. @throws the signal's reason */
-export async function discardExec(tasks: Tasks, { containerId, execId, directory }: ExecRemains, signal: AbortSignal): Promise<void> {
+export async function discardExec(tasks: Pick<Tasks, 'deleteProcess' | 'kill'>, { containerId, execId, directory }: ExecRemains, signal: AbortSignal): Promise<void> {
   for (let ms = 10; ; ms = Math.min(ms * 2, 1_000)) {
     try {
       await tasks.deleteProcess(containerId, execId, { signal });
@@ -34,7 +33,7 @@ export async function discardExec(tasks: Tasks, { containerId, execId, directory
     await tasks.kill(containerId, { signal: SIGKILL, execId }, { signal }).catch(() => undefined);
     await pause(ms, undefined, { signal });
   }
-  await rm(directory, { recursive: true, force: true });
+  await TaskIo.attach(directory, { stdin: true, terminal: false }).remove();
 }
 
 /** Removes a snapshot; one that is gone is fine. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isTaskGone, type Containerd, type Exit, type TaskExitEvent } from '@criquet/runtime-containerd';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from './event-stream.js';
-import { ShimWait } from './shim-wait.js';
+import { Shims } from './shims.js';
 import { unixNanos } from '../state/clock.js';
 import { Token } from '../tokens.js';
 
@@ -21,6 +21,8 @@ export interface ProcessEndOptions {
   readonly signal?: AbortSignal;
   /** Ask the shim from the start, and containerd where it does not answer. Default: the shim while containerd is away. */
   readonly onShim?: boolean;
+  /** How long only containerd's events are listened to, for a process that is likely to end soon: they come anyway, and a call costs more than they do. Default 0. */
+  readonly listenMs?: number;
 }
 
 /** How long containerd gets to announce the exit of a task whose shim is gone. */
@@ -29,6 +31,8 @@ const ANNOUNCEMENT_MS = 1_000;
 const LATE_ANNOUNCEMENT_MS = 7_000;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
+/** Nobody hears of it; without one an error is made, with its stack. */
+const OVER = 'over';
 /** A wait that containerd does not end within this time has reached the task. */
 const REACHED_MS = 5_000;
 
@@ -42,18 +46,22 @@ export class ProcessEnd {
   constructor(
     @inject(Token.Containerd) private readonly containerd: Containerd,
     @inject(EventStream) private readonly events: EventStream,
-    @inject(ShimWait) private readonly shims: ShimWait,
+    @inject(Shims) private readonly shims: Shims,
   ) {}
 
   /** @throws the signal's reason when it aborts */
-  async of(containerId: string, { execId = '', signal, onShim = false }: ProcessEndOptions = {}): Promise<ProcessExit> {
+  async of(containerId: string, { execId = '', signal, onShim = false, listenMs = 0 }: ProcessEndOptions = {}): Promise<ProcessExit> {
     const done = new AbortController();
     const waiting = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
     const told = [this.announcement(containerId, execId, waiting)];
     let outage: AbortController | undefined;
     try {
+      if (listenMs > 0) {
+        const ended = await Promise.race([...told, pause(listenMs, undefined, { signal: waiting })]);
+        if (ended !== undefined) return ended;
+      }
       if (onShim) {
-        const ended = await Promise.race([...told, this.shims.of(containerId, execId, waiting).then(known, () => undefined)]);
+        const ended = await Promise.race([...told, this.shims.wait(containerId, execId, waiting).then(known, () => undefined)]);
         signal?.throwIfAborted();
         if (ended !== undefined) return ended;
       }
@@ -75,7 +83,7 @@ export class ProcessEnd {
         }
       }
     } finally {
-      done.abort();
+      done.abort(OVER);
     }
   }
 
@@ -87,7 +95,7 @@ export class ProcessEnd {
   private async persistentlyOnShim(containerId: string, execId: string, signal: AbortSignal): Promise<ProcessExit> {
     for (let ms = FIRST_PAUSE_MS; !signal.aborted; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
       try {
-        return known(await this.shims.of(containerId, execId, signal));
+        return known(await this.shims.wait(containerId, execId, signal));
       } catch {
         await pause(ms, undefined, { signal }).catch(() => undefined);
       }

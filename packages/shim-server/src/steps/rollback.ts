@@ -44,12 +44,15 @@ export class Rollback<in U extends string> {
    */
   async run(): Promise<boolean> {
     for (let undo = this.undos.pop(); undo !== undefined; undo = this.undos.pop()) {
+      const deadline = new AbortController();
+      const late = setTimeout(() => deadline.abort(new DOMException('the undo takes too long', 'TimeoutError')), UNDO_TIMEOUT_MS);
       try {
-        const deadline = AbortSignal.timeout(UNDO_TIMEOUT_MS);
-        await orAbort(this.take(undo, deadline), deadline);
+        await orAbort(this.take(undo, deadline.signal), deadline.signal);
       } catch (error) {
         this.log.error({ undo: undo.what, err: toStatus(error).message }, 'undo failed');
         return false;
+      } finally {
+        clearTimeout(late);
       }
     }
     return true;

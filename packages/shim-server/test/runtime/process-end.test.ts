@@ -5,7 +5,7 @@ import { status } from '@grpc/grpc-js';
 import { test } from 'tap';
 import type { EventStream } from '../../src/runtime/event-stream.js';
 import { ProcessEnd } from '../../src/runtime/process-end.js';
-import type { ShimWait } from '../../src/runtime/shim-wait.js';
+import type { Shims } from '../../src/runtime/shims.js';
 
 type Wait = (signal: AbortSignal) => Promise<Exit>;
 
@@ -24,7 +24,7 @@ function waiting({ shim, containerd }: { readonly shim: Wait; readonly container
   const end = new ProcessEnd(
     { tasks: { wait: (_id: string, _execId: string, { signal }: { signal: AbortSignal }) => said('containerd', containerd, signal) } } as unknown as Containerd,
     events as unknown as EventStream,
-    { of: (_id: string, _execId: string, signal: AbortSignal) => said('shim', shim, signal) } as unknown as ShimWait,
+    { wait: (_id: string, _execId: string, signal: AbortSignal) => said('shim', shim, signal) } as unknown as Shims,
   );
   return { asked, events, end };
 }
@@ -68,4 +68,14 @@ test('a signal ends the wait with its reason', async (t) => {
     controller.abort(new Error('enough'));
     await t.rejects(Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 1_000))]), { message: 'enough' });
   }
+});
+
+test('of a process that is likely to end soon containerd tells by itself; where it does not, it is asked', async (t) => {
+  const { asked, end, events } = waiting({ shim: never, containerd: exit(3) });
+  const told = end.of('c1', { execId: 'e1', listenMs: 10_000 });
+  events.emit('exit', { containerId: 'c1', execId: 'e1', exitStatus: 1, exitedAt: 9n });
+  t.same(await told, { exitStatus: 1, exitedAt: 9n, known: true });
+  t.same(asked, []);
+  t.match(await end.of('c1', { execId: 'e2', listenMs: 5 }), { exitStatus: 3, known: true });
+  t.same(asked, ['containerd']);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { status } from '@grpc/grpc-js';
 import t, { type Test } from 'tap';
-import { waitOnShim } from '../../src/index.js';
+import { shimAddress, ShimTasks } from '../../src/index.js';
 
 // Bytes are written down by hand: ttrpc's PROTOCOL.md, and its request and response messages.
 
@@ -43,8 +43,9 @@ async function shim(t: Test, answer: (body: Buffer, socket: Socket) => void, boo
     server.close();
     await rm(proc, { recursive: true });
   });
-  const wait = (signal?: AbortSignal, execId = '') => waitOnShim({ shim: SHIM, containerId: 'c1', execId }, proc, signal);
-  return { proc, requests, sockets, wait };
+  const tasks = async (timeoutMs = 5_000) => new ShimTasks(await shimAddress(SHIM, proc), timeoutMs);
+  const wait = async (signal?: AbortSignal, execId = '') => (await tasks()).wait('c1', execId, signal === undefined ? {} : { signal });
+  return { proc, requests, sockets, tasks, wait };
 }
 
 const OK_42 = frame(2, field(0x12, Buffer.from([0x08, 42, 0x12, 4, 0x08, 5, 0x10, 6])));
@@ -81,7 +82,7 @@ t.test('what the shim refuses, and one that goes away, is told', async (t) => {
   await t.rejects(leaving.wait(), { code: status.UNAVAILABLE });
   const talking = await shim(t, (_, socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'));
   await t.rejects(talking.wait(), { code: status.INTERNAL });
-  await t.rejects(waitOnShim({ shim: 8, containerId: 'c1', execId: '' }, talking.proc), { code: status.UNAVAILABLE }, 'nobody is there');
+  await t.rejects(shimAddress(8, talking.proc), { code: status.UNAVAILABLE }, 'nobody is there');
   const other = await shim(t, () => undefined, { version: 3, protocol: 'grpc' });
   await t.rejects(other.wait(), { code: status.UNIMPLEMENTED });
 });
@@ -97,4 +98,37 @@ t.test('the signal ends the wait and its connection', async (t) => {
   await t.rejects(waiting, { message: 'enough' });
   await closed;
   await t.rejects(wait(stop.signal), { message: 'enough' });
+});
+
+t.test('a process is added and deleted', async (t) => {
+  const { tasks, requests } = await shim(t, (body, socket) => socket.write(frame(2, field(0x12, body.includes('Delete') ? Buffer.from([0x08, 9, 0x10, 42, 0x1a, 4, 0x08, 5, 0x10, 6]) : Buffer.alloc(0)))));
+  const one = await tasks();
+  await one.exec({ containerId: 'c1', execId: 'e1', terminal: true, stdin: 'i', stdout: 'o', stderr: '', spec: { typeUrl: 'T', value: Buffer.from('{}') } });
+  t.same(await one.deleteProcess('c1', 'e1'), { pid: 9, exitStatus: 42, exitedAt: 5_000_000_006n });
+  // Numbers of the fields: containerd.task.v3.ExecProcessRequest and DeleteRequest.
+  const spec = Buffer.concat([field(0x0a, Buffer.from('T')), field(0x12, Buffer.from('{}'))]);
+  const exec = Buffer.concat([
+    field(0x0a, Buffer.from('c1')),
+    field(0x12, Buffer.from('e1')),
+    Buffer.from([0x18, 1]),
+    field(0x22, Buffer.from('i')),
+    field(0x2a, Buffer.from('o')),
+    field(0x3a, spec),
+  ]);
+  const request = (method: string, payload: Buffer) =>
+    Buffer.concat([field(0x0a, Buffer.from('containerd.task.v3.Task')), field(0x12, Buffer.from(method)), field(0x1a, payload)]);
+  t.same(requests, [request('Exec', exec), request('Delete', Buffer.concat([field(0x0a, Buffer.from('c1')), field(0x12, Buffer.from('e1'))]))]);
+});
+
+t.test('one that does not answer: a wait has time, what should be quick has not', async (t) => {
+  const { tasks, wait, sockets } = await shim(t, () => undefined);
+  const closed = new Promise<void>((resolve) => setTimeout(() => sockets[0]?.once('close', () => resolve()), 20));
+  await t.rejects((await tasks(50)).deleteProcess('c1', 'e1'), { code: status.DEADLINE_EXCEEDED, details: 'no answer within 50 ms' });
+  await closed;
+  const stop = new AbortController();
+  const waiting = wait(stop.signal);
+  const first = await Promise.race([waiting.catch(() => 'ended'), new Promise((resolve) => setTimeout(() => resolve('waits'), 200))]);
+  t.equal(first, 'waits');
+  stop.abort(new Error('enough'));
+  await t.rejects(waiting, { message: 'enough' });
 });
