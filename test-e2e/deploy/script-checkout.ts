@@ -21,7 +21,6 @@ export class ScriptCheckout {
     }
     await mkdir(join(checkout.directory, 'tmp'));
     for (const program of PROGRAMS) await checkout.program(`bin/${program}`, '');
-    await checkout.program('node_modules/.bin/tsc', '');
     return checkout;
   }
 
