@@ -20,6 +20,8 @@ export class ScriptCheckout {
       await cp(join(environment.checkout, path), join(checkout.directory, path), { recursive: true });
     }
     await mkdir(join(checkout.directory, 'tmp'));
+    // As `pnpm install` would.
+    await mkdir(join(checkout.directory, 'node_modules'));
     for (const program of PROGRAMS) await checkout.program(`bin/${program}`, '');
     return checkout;
   }
