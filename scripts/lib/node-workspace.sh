@@ -48,7 +48,7 @@ need_built() { # FILE
   [ -e "$1" ] || fail "this checkout is not built: run pnpm install && pnpm build"
 }
 
-# Compiles every package; what has not changed since the last time is left alone.
+# Compiles every package and bundles the command; what has not changed since the last time is left alone.
 build_packages() { # LOG_DIRECTORY
-  run_step "build" "$1/build.log" node_modules/.bin/tsc -b
+  run_step "build" "$1/build.log" pnpm run build
 }

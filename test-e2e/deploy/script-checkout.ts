@@ -20,8 +20,9 @@ export class ScriptCheckout {
       await cp(join(environment.checkout, path), join(checkout.directory, path), { recursive: true });
     }
     await mkdir(join(checkout.directory, 'tmp'));
+    // As `pnpm install` would.
+    await mkdir(join(checkout.directory, 'node_modules'));
     for (const program of PROGRAMS) await checkout.program(`bin/${program}`, '');
-    await checkout.program('node_modules/.bin/tsc', '');
     return checkout;
   }
 

@@ -3,6 +3,7 @@ import { connectCri } from '@criquet/cri-api';
 import { writeSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { runCommand } from './program.js';
+import { withSourcePositions } from './stack/source-positions.js';
 
 const interruption = new AbortController();
 
@@ -23,11 +24,18 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-process.exitCode = await runCommand(process.argv.slice(2), {
+// Node prints what ends the process after this.
+process.on('uncaughtExceptionMonitor', (error) => {
+  if (typeof error?.stack === 'string') error.stack = withSourcePositions(error.stack);
+});
+
+void runCommand(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   signal: interruption.signal,
   connect: connectCri,
   readStdin: () => text(process.stdin),
+}).then((code) => {
+  process.exitCode = code;
 });

@@ -24,7 +24,9 @@ await t.test('the command of a checkout that is not built says what to do', asyn
   t.same(run(join(dir, 'scripts/criquet'), '--help'), { code: 1, stdout: '', stderr: `criquet: ${ADVICE}` });
   mkdirSync(join(dir, 'packages/cli/dist/src'), { recursive: true });
   cpSync(join(ROOT, 'packages/cli/dist/src/main.js'), join(dir, 'packages/cli/dist/src/main.js'));
-  t.same(run(join(dir, 'scripts/criquet'), '--help'), { code: 1, stdout: '', stderr: `criquet: ${ADVICE}` }, 'built, but nothing installed');
+  t.same(run(join(dir, 'scripts/criquet'), '--help'), { code: 1, stdout: '', stderr: `criquet: ${ADVICE}` }, 'compiled, but not bundled');
+  cpSync(join(ROOT, 'packages/cli/dist/bundle'), join(dir, 'packages/cli/dist/bundle'), { recursive: true });
+  t.match(run(join(dir, 'scripts/criquet'), '--help'), { code: 0, stdout: /^Usage: criquet/ });
 });
 
 await t.test('so do the examples', async (t) => {

@@ -18,7 +18,8 @@ export async function profileFigure({ engine, figures, scale, out }: Call, kind:
   const port = await freePort();
   using caller = new Caller();
   await using registry = await sharedRegistry();
-  const criquetEnv = { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
+  // By package: in the bundle every function is of one file.
+  const criquetEnv = { NODE_OPTIONS: `--inspect=127.0.0.1:${port}`, CRIQUET_UNBUNDLED: '1' };
   const side = await Side.start({ engine, runtime: 'criquet', registry, criquetEnv }, caller, new ClientCost());
   try {
     const watch = new ProfiledRounds(port, PROFILERS[kind], out, `${figure.name}`);

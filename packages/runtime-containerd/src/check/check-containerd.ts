@@ -64,15 +64,15 @@ export async function checkContainerd(
   wanted: { readonly snapshotter: string; readonly furtherSnapshotters?: readonly string[] },
   options?: CallOptions,
 ): Promise<ContainerdReport> {
+  const asked = Promise.all([client.introspection.plugins([], options), client.introspection.server(options)]);
+  // A version that is too old says more than what it does not serve.
+  asked.catch(() => undefined);
   const { version } = await client.version.get(options);
   const parsedVersion = parseContainerdVersion(version);
   const tooOld = parsedVersion === undefined ? undefined : versionProblem(parsedVersion);
   if (tooOld !== undefined) throw new ContainerdUnusable(version, [tooOld]);
 
-  const [plugins, server] = await Promise.all([
-    client.introspection.plugins([], options),
-    client.introspection.server(options),
-  ]);
+  const [plugins, server] = await asked;
   const find = (type: string, id: string) => plugins.find((plugin) => plugin.type === type && plugin.id === id);
   const problems = needed.flatMap(([type, id]) => problem(`plugin ${type}.${id}`, find(type, id)));
   const snapshotters = new Map<string, SnapshotterReport>();
