@@ -6,6 +6,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService, type ImageServiceServer, type RuntimeServiceServer } from '@criquet/cri-api';
 import type { Logger } from 'pino';
 import { bindService, CallsUnderWay, type Handlers } from './bind.js';
+import { oneWriteReplies } from './one-write-replies.js';
 import { makeDirectories } from '../runtime/make-directories.js';
 
 const PROBE_MS = 1_000;
@@ -24,8 +25,14 @@ export class CriServer {
     /** Largest request and largest reply, bytes. */
     maxMessageBytes: number,
   ) {
-    // Replies are measured where they are made.
-    this.server = new Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': -1 });
+    this.server = new Server({
+      'grpc.max_receive_message_length': maxMessageBytes,
+      // Replies are measured where they are made.
+      'grpc.max_send_message_length': -1,
+      // Nobody can ask for what it keeps of each call and connection.
+      'grpc.enable_channelz': 0,
+      interceptors: [oneWriteReplies],
+    });
     const binding = { log, underWay: this.underWay, maxReplyBytes: maxMessageBytes };
     for (const { definition, implementation } of [
       bindService(RuntimeServiceService, runtime, binding),
