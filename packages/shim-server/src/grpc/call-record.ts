@@ -43,7 +43,7 @@ const UNREMARKABLE = new Set([status.NOT_FOUND, status.UNIMPLEMENTED, status.CAN
 /** Why the signal of a call that was answered is aborted; one for all, since an error costs a look at the stack. */
 const ANSWERED = new DOMException('the call was answered', 'AbortError');
 
-export function callKind({ path }: MethodDefinition<unknown, unknown>): CallKind {
+export function callKind({ path }: Pick<MethodDefinition<unknown, unknown>, 'path'>): CallKind {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return { name, level: POLLED.has(name) ? 'trace' : 'debug' };
 }
