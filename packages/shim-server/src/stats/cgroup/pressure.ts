@@ -8,8 +8,8 @@ const HYBRID = 'unified';
  * Pressure stall information of a cgroup (kernel documentation, accounting/psi). Absent where the kernel keeps none
  * (CONFIG_PSI, `psi=0`, cgroup v1 without a v2 hierarchy beside it).
  */
-export async function readPressure(files: CgroupFiles, resource: 'cpu' | 'memory' | 'io'): Promise<PsiStats | undefined> {
-  const text = await files.text(HYBRID, `${resource}.pressure`);
+export function readPressure(files: CgroupFiles, resource: 'cpu' | 'memory' | 'io'): PsiStats | undefined {
+  const text = files.text(HYBRID, `${resource}.pressure`);
   return text === undefined ? undefined : parsePressure(text);
 }
 
