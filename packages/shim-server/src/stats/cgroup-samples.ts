@@ -72,7 +72,7 @@ function readFigures(files: CgroupFiles, before: CpuPoint | undefined, note: (po
   const clock = process.hrtime.bigint();
   const cpu = readCpuTime(files);
   const memory = readMemory(files);
-  const swap = readSwap(files);
+  const swap = readSwap(files, memory);
   const cpuPressure = readPressure(files, 'cpu');
   const memoryPressure = readPressure(files, 'memory');
   const ioPressure = readPressure(files, 'io');

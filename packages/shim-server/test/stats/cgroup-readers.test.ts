@@ -58,7 +58,7 @@ test('cgroup v2', async (t) => {
   const files = await v2(t);
   t.same(readCpuTime(files), CPU);
   t.same(readMemory(files), { ...MEMORY, pageFaults: 900n, majorPageFaults: 9n });
-  t.same(readSwap(files), { usage: 1_000_000n, limit: 4_000_000n });
+  t.same(readSwap(files, readMemory(files)), { usage: 1_000_000n, limit: 4_000_000n });
   t.same(readMemoryEvents(files), { maxUsage: 150_000_000n, kernel: 9_000_000n, limitHits: 7n, oomKills: 1n });
   t.same(readLimits(files), {
     cpuPeriod: 100_000n, cpuQuota: 20_000n, cpuShares: 2597n, memory: 200_000_000n, memoryReservation: 50_000_000n,
@@ -76,7 +76,7 @@ test('cgroup v1', async (t) => {
   const files = await v1(t);
   t.same(readCpuTime(files), CPU);
   t.same(readMemory(files), { ...MEMORY, pageFaults: 800n, majorPageFaults: 8n });
-  t.same(readSwap(files), { usage: 1_000_000n, limit: 4_000_000n });
+  t.same(readSwap(files, readMemory(files)), { usage: 1_000_000n, limit: 4_000_000n });
   t.same(readMemoryEvents(files), { maxUsage: 150_000_000n, kernel: 9_000_000n, limitHits: 7n, oomKills: 1n });
   t.same(readLimits(files), {
     cpuPeriod: 100_000n, cpuQuota: 20_000n, cpuShares: 512n, memory: 200_000_000n, memorySwap: 204_000_000n, threads: 64n,
@@ -94,7 +94,7 @@ test('unlimited is absent, in the words of either version', async (t) => {
   const on2 = await v2(t, { ...V2_FILES, 'cpu.max': 'max 50000\n', 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'memory.low': '0\n', 'pids.max': 'max\n' });
   t.same(readLimits(on2), { cpuPeriod: 50_000n, cpuShares: 2597n });
   t.equal((readMemory(on2))?.limit, undefined);
-  t.same(readSwap(on2), { usage: 1_000_000n });
+  t.same(readSwap(on2, readMemory(on2)), { usage: 1_000_000n });
   const none = '9223372036854771712\n';
   const on1 = await v1(t, {
     'memory/pods/c1/memory.limit_in_bytes': none, 'memory/pods/c1/memory.memsw.limit_in_bytes': none,
@@ -102,7 +102,7 @@ test('unlimited is absent, in the words of either version', async (t) => {
   });
   t.same(readLimits(on1), { cpuPeriod: 100_000n, cpuShares: 512n });
   t.equal((readMemory(on1))?.limit, undefined);
-  t.same(readSwap(on1), { usage: 1_000_000n });
+  t.same(readSwap(on1, readMemory(on1)), { usage: 1_000_000n });
 });
 
 test('what is not there is absent', async (t) => {
@@ -110,7 +110,7 @@ test('what is not there is absent', async (t) => {
     const files = CgroupFiles.of('/gone', { cgroup: version }, t.testdir());
     t.equal(readCpuTime(files), undefined);
     t.equal(readMemory(files), undefined);
-    t.equal(readSwap(files), undefined);
+    t.equal(readSwap(files, readMemory(files)), undefined);
     t.equal(readPressure(files, 'io'), undefined);
     t.same(await readProcesses(files, new LoopTurns()), []);
     t.same(readBlockIo(files), []);
