@@ -1,5 +1,4 @@
 import {
-  decodeSpec,
   encodeProcess,
   TaskIo,
   type Containerd,
@@ -10,7 +9,6 @@ import {
 } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
-import { failedPrecondition } from '../errors.js';
 import { discardExec } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
@@ -23,6 +21,7 @@ import { Rollback } from '../steps/rollback.js';
 import type { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token } from '../tokens.js';
+import { ContainerProcesses } from './container-processes.js';
 
 export interface ExecProcessRequest {
   readonly containerId: string;
@@ -75,6 +74,7 @@ export class ExecProcesses {
   constructor(
     @inject(Token.Layout) private readonly layout: Layout,
     @inject(Token.Containerd) private readonly containerd: Containerd,
+    @inject(ContainerProcesses) private readonly containerProcesses: ContainerProcesses,
     @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
     @inject(OwedWork) private readonly owed: OwedWork,
     @inject(Token.DaemonInstance) private readonly instance: string,
@@ -118,9 +118,7 @@ export class ExecProcesses {
 
   /** The container's own process with another command: its user, environment, directory, capabilities. */
   private async process({ containerId, cmd, tty, size }: ExecProcessRequest, signal: AbortSignal): Promise<SpecProcess> {
-    const record = await this.containerd.containers.get(containerId, { signal });
-    const process = record.spec === undefined ? undefined : decodeSpec(record.spec).process;
-    if (process === undefined) throw failedPrecondition(`container ${containerId} has no runtime spec`);
+    const process = await this.containerProcesses.of(containerId, signal);
     const { consoleSize: _, ...rest } = process;
     return {
       ...rest,

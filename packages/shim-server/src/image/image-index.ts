@@ -59,16 +59,24 @@ export class ImageIndex {
     await Promise.all([...names].map((name) => this.refresh(name).catch(this.logFailure(name))));
   }
 
-  /** Looks at one record again, never twice at once: what is found later is newer. */
-  async refresh(name: string): Promise<void> {
-    await this.refreshing.run(name, undefined, async () => {
+  /** Looks at one record again, never twice at once: what is found later is newer. Nothing where there is no such record. */
+  refresh(name: string): Promise<ImageRecord | undefined> {
+    return this.refreshing.run(name, undefined, async () => {
       try {
-        await this.take(await this.containerd.images.get(name));
+        const record = await this.containerd.images.get(name);
+        await this.take(record);
+        return record;
       } catch (error) {
         if (!isNotFound(error)) throw error;
         this.forget(name);
+        return undefined;
       }
     });
+  }
+
+  /** Takes a record that was written just now. */
+  async adopt(record: ImageRecord): Promise<void> {
+    await this.refreshing.run(record.name, undefined, () => this.take(record));
   }
 
   /** Reads an image anew that has turned out not to be whole; nothing tells when somebody removes a part. */

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '@criquet/cri-api';
-import { isAlreadyExists, type Containerd } from '@criquet/runtime-containerd';
+import { isAlreadyExists, type Containerd, type Descriptor } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
@@ -30,6 +30,12 @@ export interface Pull {
   /** Whether garbage collection must leave the image alone. Default false. */
   readonly pinned?: boolean;
   readonly signal?: AbortSignal;
+}
+
+/** An image, and what its name stands for. */
+interface Pulled {
+  readonly image: IndexedImage;
+  readonly target: Descriptor;
 }
 
 type PullSteps = Steps<StepOf<'PullImage'>>;
@@ -81,9 +87,13 @@ export class ImagePuller {
         await this.leases.begin(lease);
       });
       await steps.do('transfer the image', () => this.transfer(name, snapshotter, lease, labels, headers, auth, signal));
-      return await this.finish(reference, name, snapshotter, labels, steps, signal);
-    } finally {
+      const image = await this.finish(reference, name, snapshotter, labels, steps, signal);
+      // Behind the answer: by now the image's records keep what was pulled.
+      void undo.run();
+      return image;
+    } catch (error) {
       await undo.run();
+      throw error;
     }
   }
 
@@ -134,9 +144,8 @@ export class ImagePuller {
     steps: PullSteps,
     signal: AbortSignal | undefined,
   ): Promise<IndexedImage> {
-    const image = await this.requireUsable(name, snapshotter, steps, signal);
+    const { image, target } = await this.requireUsable(name, snapshotter, steps, signal);
     await steps.do('name the image', async () => {
-      const { target } = await this.containerd.images.get(name);
       const digestName = `${repository(reference)}@${target.digest}`;
       await Promise.all([digestName, image.id].map((alias) => this.alias(alias, target, labels)));
     });
@@ -144,21 +153,21 @@ export class ImagePuller {
   }
 
   /** Looks at what was pulled, and unpacks what is not. */
-  private async requireUsable(name: string, snapshotter: string, steps: PullSteps, signal: AbortSignal | undefined): Promise<IndexedImage> {
-    const image = await steps.do('read the image', () => this.orDiscard(name, () => this.read(name)));
+  private async requireUsable(name: string, snapshotter: string, steps: PullSteps, signal: AbortSignal | undefined): Promise<Pulled> {
+    const pulled = await steps.do('read the image', () => this.orDiscard(name, () => this.read(name)));
     await steps.do('unpack the image', () =>
       this.orDiscard(name, async () => {
-        if (!(await this.unpacker.holds(image, snapshotter))) await this.unpacker.unpack(image, snapshotter, signal);
+        if (!(await this.unpacker.holds(pulled.image, snapshotter))) await this.unpacker.unpack(pulled.image, snapshotter, signal);
       }),
     );
-    return image;
+    return pulled;
   }
 
-  private async read(name: string): Promise<IndexedImage> {
-    await this.images.refresh(name);
+  private async read(name: string): Promise<Pulled> {
+    const record = await this.images.refresh(name);
     const image = this.images.find(name);
-    if (image === undefined) throw notFound('image', name);
-    return image;
+    if (image === undefined || record === undefined) throw notFound('image', name);
+    return { image, target: record.target };
   }
 
   /** An image that turns out not to be usable does not stay. */
@@ -174,14 +183,13 @@ export class ImagePuller {
     }
   }
 
-  private async alias(name: string, target: Parameters<Containerd['images']['create']>[0]['target'], labels: Record<string, string>) {
-    try {
-      await this.containerd.images.create({ name, target, labels });
-    } catch (error) {
+  private async alias(name: string, target: Descriptor, labels: Record<string, string>): Promise<void> {
+    const { images } = this.containerd;
+    const record = await images.create({ name, target, labels }).catch((error: unknown) => {
       if (!isAlreadyExists(error)) throw error;
-      await this.containerd.images.update({ name, target, labels }, ['target', 'labels']);
-    }
-    await this.images.refresh(name);
+      return images.update({ name, target, labels }, ['target', 'labels']);
+    });
+    await this.images.adopt(record);
   }
 
   private isPinned(name: string): boolean {

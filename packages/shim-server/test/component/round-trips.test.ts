@@ -44,6 +44,8 @@ test('a pod with one container, one call after the other', async (t) => {
   t.same(start.filter((name) => name !== 'containers.update'), ['tasks.create', 'tasks.start'], 'and behind the answer the time of its start');
   const exec = await during(() => runtime.execSync({ containerId, cmd: ['true'] }));
   t.same(exec.filter((name) => name !== 'tasks.deleteProcess'), ['containers.get', 'tasks.exec', 'tasks.start'], 'and behind the answer its end');
+  const again = await during(() => runtime.execSync({ containerId, cmd: ['false'] }));
+  t.same(again.filter((name) => name !== 'tasks.deleteProcess'), ['tasks.exec', 'tasks.start'], 'the process of the container is known');
   await during(() => runtime.stopContainer({ containerId, timeout: 0n }));
   await ended(shim, containerId);
   const stop = await during(() => runtime.stopPodSandbox({ podSandboxId }));
