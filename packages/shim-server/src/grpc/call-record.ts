@@ -40,9 +40,6 @@ const POLLED = new Set([
 /** What a caller may run into without anything being wrong here. */
 const UNREMARKABLE = new Set([status.NOT_FOUND, status.UNIMPLEMENTED, status.CANCELLED]);
 
-/** Why the signal of a call that was answered is aborted; one for all, since an error costs a look at the stack. */
-const ANSWERED = new DOMException('the call was answered', 'AbortError');
-
 export function callKind({ path }: Pick<MethodDefinition<unknown, unknown>, 'path'>): CallKind {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return { name, level: POLLED.has(name) ? 'trace' : 'debug' };
@@ -66,12 +63,11 @@ export class CallRecord implements CallContext {
     this.deadline = deadline === Infinity ? Infinity : this.began + (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now();
   }
 
-  /** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects, or has its answer. */
+  /** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects before it has its answer. */
   get signal(): AbortSignal {
     if (this.controller !== undefined) return this.controller.signal;
     const controller = (this.controller = lifetime());
-    if (this.answered) controller.abort(ANSWERED);
-    else if (this.call.cancelled) this.abort(controller);
+    if (this.call.cancelled) this.abort(controller);
     else this.call.once('cancelled', () => this.abort(controller));
     return controller.signal;
   }
@@ -97,11 +93,10 @@ export class CallRecord implements CallContext {
 
   private over(): void {
     this.answered = true;
-    this.controller?.abort(ANSWERED);
   }
 
   private abort(controller: AbortController): void {
-    // Also a call that was answered is cancelled in the end: gRPC says so when its stream is closed.
+    // gRPC says so of every call when its stream is closed; work that other calls share may still go on under this signal.
     if (this.answered) return;
     const late = performance.now() >= this.deadline - 1;
     controller.abort(
