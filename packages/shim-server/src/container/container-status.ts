@@ -18,10 +18,11 @@ export class GetContainerStatus {
     @inject(ContainerStatuses) private readonly statuses: ContainerStatuses,
   ) {}
 
-  readonly handle: UnaryCall<ContainerStatusRequest, ContainerStatusResponse> = async (request, { signal }) => {
+  readonly handle: UnaryCall<ContainerStatusRequest, ContainerStatusResponse> = async (request, context) => {
     const container = this.containers.require(request.containerId);
+    if (!request.verbose) return this.statuses.encoded(container);
     const status = this.statuses.of(container);
-    return { status, info: request.verbose ? { info: await this.info(container, signal) } : {} };
+    return { status, info: { info: await this.info(container, context.signal) } };
   };
 
   private async info(container: ContainerRecord, signal: AbortSignal): Promise<string> {

@@ -13,9 +13,12 @@ export class ListContainers {
   /** ListContainersResponse.containers */
   private readonly reply = new EncodedList(1, Container, containerMessage);
 
-  constructor(@inject(Token.Containers) private readonly containers: Containers) {}
+  constructor(@inject(Token.Containers) private readonly containers: Containers) {
+    containers.observe(() => this.reply.changed());
+  }
 
-  readonly handle: UnaryCall<ListContainersRequest, ListContainersResponse> = ({ filter }) => Promise.resolve(this.reply.of(this.records(filter)));
+  readonly handle: UnaryCall<ListContainersRequest, ListContainersResponse> = ({ filter }) =>
+    Promise.resolve(asksForAll(filter) ? this.reply.ofAll(() => this.records(undefined)) : this.reply.of(this.records(filter)));
 
   list(filter: ContainerFilter | undefined): Container[] {
     return this.records(filter).map(containerMessage);
@@ -24,6 +27,14 @@ export class ListContainers {
   private records(filter: ContainerFilter | undefined): ContainerRecord[] {
     return this.containers.all().filter((container) => container.phase !== 'creating' && matches(container, filter));
   }
+}
+
+/** The kubelet sends a filter without a condition. */
+function asksForAll(filter: ContainerFilter | undefined): boolean {
+  return (
+    filter === undefined ||
+    (filter.id === '' && filter.podSandboxId === '' && filter.state === undefined && Object.keys(filter.labelSelector).length === 0)
+  );
 }
 
 function matches(container: ContainerRecord, filter: ContainerFilter | undefined): boolean {

@@ -18,11 +18,20 @@ export function stopSignalNumber(asked: Signal, imageStopSignal: string | undefi
 
 /** CRI's name for a signal's number, for ContainerStatus. */
 export function criSignal(number: number): Signal {
-  for (const name of Object.keys(Signal)) {
-    const value = Signal[name as keyof typeof Signal];
-    if (typeof value === 'number' && value > 0 && value < 66 && criSignalNumber(name) === number) return value;
+  return byNumber().get(number) ?? Signal.RUNTIME_DEFAULT;
+}
+
+let signalsByNumber: ReadonlyMap<number, Signal> | undefined;
+
+function byNumber(): ReadonlyMap<number, Signal> {
+  if (signalsByNumber !== undefined) return signalsByNumber;
+  const found = new Map<number, Signal>();
+  for (const [name, value] of Object.entries(Signal)) {
+    if (typeof value !== 'number' || value <= 0 || value >= 66) continue;
+    const number = criSignalNumber(name);
+    if (!found.has(number)) found.set(number, value);
   }
-  return Signal.RUNTIME_DEFAULT;
+  return (signalsByNumber = found);
 }
 
 /** `SIGRTMINPLUS3`, `SIGRTMAXMINUS2`, `SIGTERM` … */

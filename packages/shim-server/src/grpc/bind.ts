@@ -1,21 +1,19 @@
 import {
   Metadata,
-  status,
   type handleServerStreamingCall,
   type handleUnaryCall,
   type MethodDefinition,
+  type sendUnaryData,
   type ServerUnaryCall,
-  type ServerWritableStream,
   type ServiceDefinition,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { once } from 'node:events';
 import { resourceExhausted } from '../errors.js';
-import type { CallContext, StreamCall, UnaryCall } from './call-context.js';
-import { EncodedReply } from './encoded-list.js';
-import { lifetime } from '../runtime/lifetime.js';
-import { toStatus } from './status.js';
+import type { StreamCall, UnaryCall } from './call-context.js';
+import { callKind, CallRecord } from './call-record.js';
+import { EncodedReply } from './encoded-reply.js';
 
 type Handler<GrpcHandler> =
   GrpcHandler extends handleUnaryCall<infer Request, infer Response>
@@ -28,34 +26,6 @@ type Handler<GrpcHandler> =
 export type Handlers<Server> = {
   [K in keyof Server as string extends K ? never : number extends K ? never : K]: Handler<Server[K]>;
 };
-
-type AnyCall = ServerUnaryCall<unknown, unknown> | ServerWritableStream<unknown, unknown>;
-
-/** The fields by which a request names its object; nothing else of a request is ever logged. */
-const ID_FIELDS = ['podSandboxId', 'containerId'] as const;
-
-/** Calls that answer every second of a node's life: they are logged at trace level. */
-const POLLED = new Set([
-  'Version',
-  'Status',
-  'RuntimeConfig',
-  'ListPodSandbox',
-  'StreamPodSandboxes',
-  'ListContainers',
-  'StreamContainers',
-  'ListImages',
-  'StreamImages',
-  'ImageFsInfo',
-  'ListContainerStats',
-  'StreamContainerStats',
-  'ListPodSandboxStats',
-  'StreamPodSandboxStats',
-  'ListPodSandboxMetrics',
-  'StreamPodSandboxMetrics',
-]);
-
-/** What a caller may run into without anything being wrong here. */
-const UNREMARKABLE = new Set([status.NOT_FOUND, status.UNIMPLEMENTED, status.CANCELLED]);
 
 /** How many calls are under way, so that a shutdown can wait for them. */
 export class CallsUnderWay {
@@ -117,20 +87,20 @@ function bindUnary(
   binding: Binding,
 ): handleUnaryCall<unknown, unknown> {
   const { underWay } = binding;
+  const kind = callKind(method);
+  const serve = async (call: ServerUnaryCall<unknown, unknown>, answer: sendUnaryData<unknown>) => {
+    const record = new CallRecord(kind, call, binding.log);
+    try {
+      const reply = encodeReply(method, await handler(call.request, record), binding);
+      record.end();
+      answer(null, reply);
+    } catch (error) {
+      answer(record.fail(error));
+    }
+  };
   return (call, answer) => {
     underWay.enter();
-    const record = beginCall(method, call, binding.log);
-    Promise.resolve()
-      .then(() => handler(call.request, record.context))
-      .then((response) => encodeReply(method, response, binding))
-      .then(
-        (reply) => {
-          record.end();
-          answer(null, reply);
-        },
-        (error: unknown) => answer(record.fail(error)),
-      )
-      .finally(() => underWay.leave());
+    void serve(call, answer).finally(() => underWay.leave());
   };
 }
 
@@ -140,14 +110,15 @@ function bindStream(
   binding: Binding,
 ): handleServerStreamingCall<unknown, unknown> {
   const { underWay } = binding;
+  const kind = callKind(method);
   return (call) => {
     underWay.enter();
-    const record = beginCall(method, call, binding.log);
+    const record = new CallRecord(kind, call, binding.log);
     const pump = async () => {
       // A caller may wait for the headers before it counts on the stream; the first message may be long in coming.
       call.sendMetadata(new Metadata());
-      for await (const response of handler(call.request, record.context)) {
-        if (!call.write(encodeReply(method, response, binding))) await once(call, 'drain', { signal: record.context.signal });
+      for await (const response of handler(call.request, record)) {
+        if (!call.write(encodeReply(method, response, binding))) await once(call, 'drain', { signal: record.signal });
       }
     };
     pump()
@@ -160,67 +131,4 @@ function bindStream(
       )
       .finally(() => underWay.leave());
   };
-}
-
-function beginCall(method: MethodDefinition<unknown, unknown>, call: AnyCall, log: Logger) {
-  const began = performance.now();
-  const name = method.path.slice(method.path.lastIndexOf('/') + 1);
-  let callLog: Logger | undefined;
-  let signal: AbortSignal | undefined;
-  const deadline = deadlineOf(call);
-  // What a call does not ask for is not made: a kubelet's and a monitor's calls come by the hundred.
-  const context: CallContext = {
-    deadline,
-    get signal() {
-      return (signal ??= callSignal(call, deadline));
-    },
-    get log() {
-      return (callLog ??= log.child({ call: name, ...ids(call.request) }));
-    },
-  };
-  const level = POLLED.has(name) ? 'trace' : 'debug';
-  const milliseconds = () => Math.round((performance.now() - began) * 10) / 10;
-  return {
-    context,
-    end: () => {
-      if (log.isLevelEnabled(level)) context.log[level]({ milliseconds: milliseconds() }, 'ok');
-    },
-    fail: (error: unknown) => {
-      const { code, message } = toStatus(error);
-      context.log[UNREMARKABLE.has(code) ? 'debug' : 'warn'](
-        { code: status[code], error: message, milliseconds: milliseconds() },
-        'failed',
-      );
-      return { code, details: message };
-    },
-  };
-}
-
-/** Aborts with a TimeoutError at the caller's deadline and with an AbortError when the caller cancels or disconnects. */
-function callSignal(call: AnyCall, deadline: number): AbortSignal {
-  const controller = lifetime();
-  const abort = () => {
-    const late = performance.now() >= deadline - 1;
-    controller.abort(
-      late ? new DOMException('deadline exceeded', 'TimeoutError') : new DOMException('cancelled by the caller', 'AbortError'),
-    );
-  };
-  if (call.cancelled) abort();
-  else call.on('cancelled', abort);
-  return controller.signal;
-}
-
-/** gRPC tells the time that is left, of which grpc-js makes a time of day. */
-function deadlineOf(call: AnyCall): number {
-  const deadline = call.getDeadline();
-  return performance.now() + (deadline instanceof Date ? deadline.getTime() : deadline) - Date.now();
-}
-
-function ids(request: unknown): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const field of ID_FIELDS) {
-    const value = (request as Record<string, unknown>)[field];
-    if (typeof value === 'string' && value !== '') found[field] = value;
-  }
-  return found;
 }

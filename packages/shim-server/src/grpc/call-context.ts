@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { EncodedReply } from './encoded-list.js';
+import type { EncodedReply } from './encoded-reply.js';
 
 /** What comes with every CRI call besides its request. */
 export interface CallContext {
-  /** Aborted when the caller cancels, goes away, or its deadline passes. */
+  /** Aborted when the caller cancels, goes away, or its deadline passes, all before it has its answer. */
   readonly signal: AbortSignal;
   /** The caller's deadline by `performance.now()`, in milliseconds; Infinity when it set none. */
   readonly deadline: number;

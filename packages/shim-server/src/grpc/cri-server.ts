@@ -6,6 +6,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ImageServiceService, RuntimeServiceService, type ImageServiceServer, type RuntimeServiceServer } from '@criquet/cri-api';
 import type { Logger } from 'pino';
 import { bindService, CallsUnderWay, type Handlers } from './bind.js';
+import { oneWriteReplies } from './one-write-replies.js';
 import { makeDirectories } from '../runtime/make-directories.js';
 
 const PROBE_MS = 1_000;
@@ -24,8 +25,13 @@ export class CriServer {
     /** Largest request and largest reply, bytes. */
     maxMessageBytes: number,
   ) {
-    // Replies are measured where they are made.
-    this.server = new Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': -1 });
+    this.server = new Server({
+      'grpc.max_receive_message_length': maxMessageBytes,
+      // Replies are measured where they are made.
+      'grpc.max_send_message_length': -1,
+      // Channelz stays on: without it forceShutdown does not know the connections that it is to cut off (grpc-js 1.14.7).
+      interceptors: [oneWriteReplies],
+    });
     const binding = { log, underWay: this.underWay, maxReplyBytes: maxMessageBytes };
     for (const { definition, implementation } of [
       bindService(RuntimeServiceService, runtime, binding),

@@ -1,9 +1,5 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-
-/** A reply in the wire's own form: it is sent as it is. */
-export class EncodedReply {
-  constructor(readonly bytes: Buffer) {}
-}
+import { EncodedReply } from './encoded-reply.js';
 
 /** What a message type of CRI offers. */
 interface Encoder<T> {
@@ -16,6 +12,7 @@ interface Encoder<T> {
  */
 export class EncodedList<Item extends object, Message> {
   private readonly encoded = new WeakMap<Item, Uint8Array>();
+  private whole: EncodedReply | undefined;
 
   /** @param field number of the repeated field that is all of the reply */
   constructor(
@@ -26,6 +23,15 @@ export class EncodedList<Item extends object, Message> {
 
   of(items: readonly Item[]): EncodedReply {
     return new EncodedReply(Buffer.concat(items.map((item) => this.bytes(item))));
+  }
+
+  /** The list of everything, which is joined once for each change: {@link changed} must be called at every one. */
+  ofAll(items: () => readonly Item[]): EncodedReply {
+    return (this.whole ??= this.of(items()));
+  }
+
+  changed(): void {
+    this.whole = undefined;
   }
 
   /** With its tag and length, as it stands in the reply. */

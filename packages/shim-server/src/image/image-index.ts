@@ -38,6 +38,8 @@ export class ImageIndex {
   /** By the name of the containerd record. */
   private readonly byName = new Map<string, Resolved>();
   private readonly byId = new Map<string, Set<string>>();
+  /** What {@link image} put together, until one of its names changes. */
+  private readonly images = new Map<string, IndexedImage>();
   private readonly refreshing = new KeyedMutex();
 
   constructor(
@@ -116,6 +118,12 @@ export class ImageIndex {
   }
 
   private image(id: string): IndexedImage | undefined {
+    const known = this.images.get(id) ?? this.assemble(id);
+    if (known !== undefined) this.images.set(id, known);
+    return known;
+  }
+
+  private assemble(id: string): IndexedImage | undefined {
     const names = this.names(id);
     const resolved = names.map((name) => this.byName.get(name)).filter((entry) => entry !== undefined);
     const first = resolved[0];
@@ -186,6 +194,7 @@ export class ImageIndex {
   private put(name: string, resolved: Resolved): void {
     if (this.byName.get(name)?.id !== resolved.id) this.forget(name);
     this.byName.set(name, resolved);
+    this.images.delete(resolved.id);
     const names = this.byId.get(resolved.id) ?? new Set();
     this.byId.set(resolved.id, names.add(name));
   }
@@ -194,6 +203,7 @@ export class ImageIndex {
     const known = this.byName.get(name);
     if (known === undefined) return;
     this.byName.delete(name);
+    this.images.delete(known.id);
     const names = this.byId.get(known.id);
     names?.delete(name);
     if (names?.size === 0) this.byId.delete(known.id);

@@ -13,9 +13,12 @@ export class ListPodSandbox {
   /** ListPodSandboxResponse.items */
   private readonly reply = new EncodedList(1, PodSandbox, podSandbox);
 
-  constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {}
+  constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {
+    sandboxes.observe(() => this.reply.changed());
+  }
 
-  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) => Promise.resolve(this.reply.of(this.records(filter)));
+  readonly handle: UnaryCall<ListPodSandboxRequest, ListPodSandboxResponse> = ({ filter }) =>
+    Promise.resolve(asksForAll(filter) ? this.reply.ofAll(() => this.records(undefined)) : this.reply.of(this.records(filter)));
 
   list(filter: PodSandboxFilter | undefined): PodSandbox[] {
     return this.records(filter).map(podSandbox);
@@ -24,6 +27,11 @@ export class ListPodSandbox {
   private records(filter: PodSandboxFilter | undefined): SandboxRecord[] {
     return this.sandboxes.all().filter((sandbox) => sandbox.phase !== 'creating' && matches(sandbox, filter));
   }
+}
+
+/** The kubelet sends a filter without a condition. */
+function asksForAll(filter: PodSandboxFilter | undefined): boolean {
+  return filter === undefined || (filter.id === '' && filter.state === undefined && Object.keys(filter.labelSelector).length === 0);
 }
 
 function matches(sandbox: SandboxRecord, filter: PodSandboxFilter | undefined): boolean {

@@ -24,9 +24,9 @@ export class GetPodSandboxStatus {
     @inject(ContainerStatuses) private readonly statuses: ContainerStatuses,
   ) {}
 
-  readonly handle: UnaryCall<PodSandboxStatusRequest, PodSandboxStatusResponse> = async (request, { signal }) => {
+  readonly handle: UnaryCall<PodSandboxStatusRequest, PodSandboxStatusResponse> = async (request, context) => {
     const sandbox = this.sandboxes.require(request.podSandboxId);
-    const info = request.verbose ? { info: await this.info(sandbox, signal) } : {};
+    const info = request.verbose ? { info: await this.info(sandbox, context.signal) } : {};
     // The statuses and their time belong together: nothing happens between the two.
     const containers = this.statuses.recordsOf(sandbox.id);
     const timestamp = unixNanos();

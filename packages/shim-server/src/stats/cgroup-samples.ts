@@ -1,7 +1,7 @@
 import type { PsiStats } from '@criquet/cri-api';
-import { Lifecycle, scoped } from 'tsyringe';
+import { inject, Lifecycle, scoped } from 'tsyringe';
+import { LoopTurns } from '../runtime/loop-turns.js';
 import { unixNanos } from '../state/clock.js';
-import { Slots } from '../state/slots.js';
 import type { CgroupFiles } from './cgroup/cgroup-files.js';
 import { readCpuTime, type CpuTime } from './cgroup/cpu.js';
 import { readMemory, type Memory } from './cgroup/memory.js';
@@ -30,9 +30,6 @@ export interface CgroupSample {
  */
 const MAX_AGE_MS = 1_000;
 
-/** Cgroups that are read at once: each costs about a dozen small reads. */
-const READ_AT_ONCE = 16;
-
 interface Kept {
   readonly takenAt: number;
   readonly sample: Promise<CgroupSample>;
@@ -44,7 +41,8 @@ interface Kept {
 @scoped(Lifecycle.ContainerScoped)
 export class CgroupSamples {
   private readonly kept = new Map<string, Kept>();
-  private readonly slots = new Slots(READ_AT_ONCE);
+
+  constructor(@inject(LoopTurns) private readonly turns: LoopTurns) {}
 
   /** @param key of what the cgroup belongs to. */
   of(key: string, files: CgroupFiles): Promise<CgroupSample> {
@@ -52,7 +50,7 @@ export class CgroupSamples {
     if (before !== undefined && performance.now() - before.takenAt < MAX_AGE_MS) return before.sample;
     const kept: Kept = {
       takenAt: performance.now(),
-      sample: this.slots.run(undefined, () => this.read(files, before?.point, (point) => (kept.point = point))),
+      sample: this.read(files, before?.point, (point) => (kept.point = point)),
     };
     this.kept.set(key, kept);
     return kept.sample;
@@ -63,32 +61,34 @@ export class CgroupSamples {
   }
 
   private async read(files: CgroupFiles, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Promise<CgroupSample> {
-    const at = unixNanos();
-    const clock = process.hrtime.bigint();
-    const [cpu, memory, swap, cpuPressure, memoryPressure, ioPressure, processes] = await Promise.all([
-      readCpuTime(files),
-      readMemory(files),
-      readSwap(files),
-      readPressure(files, 'cpu'),
-      readPressure(files, 'memory'),
-      readPressure(files, 'io'),
-      readProcesses(files),
-    ]);
-    const point = cpu === undefined ? undefined : { at: clock, usage: cpu.usage };
-    if (point !== undefined) note(point);
-    const nanoCores = point === undefined ? undefined : cpuRate(before, point);
-    return {
-      at,
-      ...(cpu === undefined ? {} : { cpu }),
-      ...(nanoCores === undefined ? {} : { nanoCores }),
-      ...(memory === undefined ? {} : { memory }),
-      ...(swap === undefined ? {} : { swap }),
-      pressure: {
-        ...(cpuPressure === undefined ? {} : { cpu: cpuPressure }),
-        ...(memoryPressure === undefined ? {} : { memory: memoryPressure }),
-        ...(ioPressure === undefined ? {} : { io: ioPressure }),
-      },
-      processes,
-    };
+    const processes = readProcesses(files, this.turns);
+    const figures = await this.turns.run(() => readFigures(files, before, note));
+    return { ...figures, processes: await processes };
   }
+}
+
+function readFigures(files: CgroupFiles, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Omit<CgroupSample, 'processes'> {
+  const at = unixNanos();
+  const clock = process.hrtime.bigint();
+  const cpu = readCpuTime(files);
+  const memory = readMemory(files);
+  const swap = readSwap(files, memory);
+  const cpuPressure = readPressure(files, 'cpu');
+  const memoryPressure = readPressure(files, 'memory');
+  const ioPressure = readPressure(files, 'io');
+  const point = cpu === undefined ? undefined : { at: clock, usage: cpu.usage };
+  if (point !== undefined) note(point);
+  const nanoCores = point === undefined ? undefined : cpuRate(before, point);
+  return {
+    at,
+    ...(cpu === undefined ? {} : { cpu }),
+    ...(nanoCores === undefined ? {} : { nanoCores }),
+    ...(memory === undefined ? {} : { memory }),
+    ...(swap === undefined ? {} : { swap }),
+    pressure: {
+      ...(cpuPressure === undefined ? {} : { cpu: cpuPressure }),
+      ...(memoryPressure === undefined ? {} : { memory: memoryPressure }),
+      ...(ioPressure === undefined ? {} : { io: ioPressure }),
+    },
+  };
 }

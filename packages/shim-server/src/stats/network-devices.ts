@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readTextSync } from './read-text-sync.js';
 
 /** Cumulative figures of one network interface. */
 export interface NetworkDevice {
@@ -15,8 +15,8 @@ export interface DirectionCounts {
 }
 
 /** The interfaces of a process' network namespace without loopback; none when the process is gone. */
-export async function readNetworkDevices(pid: number, proc: string): Promise<NetworkDevice[] | undefined> {
-  const text = await readFile(`${proc}/${pid}/net/dev`, 'utf8').catch(() => undefined);
+export function readNetworkDevices(pid: number, proc: string): NetworkDevice[] | undefined {
+  const text = readTextSync(`${proc}/${pid}/net/dev`);
   return text === undefined ? undefined : parseNetworkDevices(text).filter(({ name }) => name !== 'lo');
 }
 

@@ -1,5 +1,6 @@
 import type { NetworkInterfaceUsage, NetworkUsage, PodSandboxStats } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { LoopTurns } from '../runtime/loop-turns.js';
 import { unixNanos } from '../state/clock.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
@@ -23,6 +24,7 @@ export class PodUsage {
     @inject(CgroupSamples) private readonly samples: CgroupSamples,
     @inject(PodCgroups) private readonly cgroups: PodCgroups,
     @inject(ContainerUsage) private readonly containerUsage: ContainerUsage,
+    @inject(LoopTurns) private readonly turns: LoopTurns,
   ) {
     sandboxes.observe((before, after) => {
       if (before === undefined || after !== undefined) return;
@@ -58,7 +60,7 @@ export class PodUsage {
   /** The interfaces of a pod with a network of its own; absent on the node's network, whose figures are not the pod's. */
   async networkDevices(sandbox: SandboxRecord): Promise<NetworkDevice[] | undefined> {
     if (sandbox.phase !== 'ready' || sandbox.netnsPath === '' || sandbox.pid === 0) return undefined;
-    return readNetworkDevices(sandbox.pid, this.roots.proc);
+    return this.turns.run(() => readNetworkDevices(sandbox.pid, this.roots.proc));
   }
 
   private async sample(sandbox: SandboxRecord): Promise<CgroupSample | undefined> {

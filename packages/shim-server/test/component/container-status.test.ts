@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { Signal } from '@criquet/cri-api';
+import { ContainerState, PodSandboxState, Signal } from '@criquet/cri-api';
 import { test } from 'tap';
-import { eventually, Shim } from './shim-harness.js';
+import { eventually, IMAGE, NAMESPACE, Shim } from './shim-harness.js';
 
 test('ContainerStatus of a container that has failed: everything about it', async (t) => {
   const shim = await Shim.start({ node: { nodeFacts: { swapAccounting: true } } });
@@ -51,4 +51,31 @@ test('ContainerStatus of a container that could not be started: the reason and t
   const { status } = await shim.cri.runtime.containerStatus({ containerId });
   t.match(status, { state: 2, reason: 'StartError', message: /exec: "\/app": not found/ });
   t.not(status?.exitCode, 0);
+});
+
+test('what was sent once does not outlast a change: of a container, of a list, of an image\'s name', async (t) => {
+  const shim = await Shim.start();
+  t.teardown(() => shim.close());
+  const { runtime } = shim.cri;
+  shim.run(() => undefined);
+  const pod = await shim.runPod();
+  const containerId = await shim.startContainer(pod);
+  const status = async () => (await runtime.containerStatus({ containerId })).status;
+  const listed = async (filter: object | undefined) => (await runtime.listContainers(filter === undefined ? {} : { filter })).containers.map(({ state }) => state);
+  const pods = async () => (await runtime.listPodSandbox({ filter: {} })).items.map(({ state }) => state);
+  t.match(await status(), { state: ContainerState.CONTAINER_RUNNING, image: { image: IMAGE } });
+  t.same(await listed(undefined), [ContainerState.CONTAINER_RUNNING]);
+  t.same(await pods(), [PodSandboxState.SANDBOX_READY]);
+  const other = 'aaa.test/app:1';
+  shim.containerd.addImage(NAMESPACE, other, shim.image);
+  await eventually(async () => {
+    if ((await status())?.image?.image !== other) throw new Error('not seen');
+  });
+  await runtime.stopPodSandbox({ podSandboxId: pod });
+  t.match(await status(), { state: ContainerState.CONTAINER_EXITED, image: { image: other } });
+  t.same(await listed(undefined), [ContainerState.CONTAINER_EXITED]);
+  t.same(await listed({}), [ContainerState.CONTAINER_EXITED]);
+  t.same(await pods(), [PodSandboxState.SANDBOX_NOTREADY]);
+  await runtime.removeContainer({ containerId });
+  t.same(await listed({}), []);
 });

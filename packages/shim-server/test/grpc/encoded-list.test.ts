@@ -24,3 +24,14 @@ test('the reply is what the generated code makes of the same list, and each item
   t.same(list.of([{ id: 'z' }]).bytes, expected({ id: 'z' }));
   t.end();
 });
+
+test('the list of everything is joined once for each change', (t) => {
+  const list = new EncodedList(1, Container, ({ id }: Item) => Container.fromPartial({ id }));
+  let items = [{ id: 'a' }];
+  const first = list.ofAll(() => items);
+  items = [{ id: 'a' }, { id: 'b' }];
+  t.equal(list.ofAll(() => items), first, 'nothing has told of a change');
+  list.changed();
+  t.same(ListContainersResponse.decode(list.ofAll(() => items).bytes).containers.map(({ id }) => id), ['a', 'b']);
+  t.end();
+});

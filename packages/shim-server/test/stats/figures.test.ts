@@ -5,6 +5,7 @@ import { CgroupSamples } from '../../src/stats/cgroup-samples.js';
 import { CgroupFiles } from '../../src/stats/cgroup/cgroup-files.js';
 import { cgroupUsage } from '../../src/stats/cgroup-usage.js';
 import { cpuRate } from '../../src/stats/cpu-rate.js';
+import { LoopTurns } from '../../src/runtime/loop-turns.js';
 import { parseNetworkDevices, readNetworkDevices } from '../../src/stats/network-devices.js';
 import { sumSamples } from '../../src/stats/sum-samples.js';
 import { V2_FILES, writeTree } from './cgroup-fixture.js';
@@ -25,7 +26,7 @@ test('a cgroup is read once a second for all who ask, and tells a rate from the 
   const write = (usage: number) => writeTree(root, { 'c1/cpu.stat': `usage_usec ${usage}\n` });
   await writeTree(root, Object.fromEntries(Object.entries(V2_FILES).map(([name, text]) => [`c1/${name}`, text])));
   const files = CgroupFiles.of('/c1', { cgroup: 'v2' }, root);
-  const samples = new CgroupSamples();
+  const samples = new CgroupSamples(new LoopTurns());
   const began = process.hrtime.bigint();
   const [first, same] = await Promise.all([samples.of('c1', files), samples.of('c1', files)]);
   t.equal(first, same);
@@ -91,12 +92,12 @@ test('interfaces of a network namespace (proc_pid_net(5))', async (t) => {
 `;
   t.same(parseNetworkDevices(text).map(({ name }) => name), ['lo', 'eth0']);
   await writeTree(t.testdir(), { '42/net/dev': text });
-  t.same(await readNetworkDevices(42, t.testdirName), [
+  t.same(readNetworkDevices(42, t.testdirName), [
     {
       name: 'eth0',
       received: { bytes: 1_060_660_069n, packets: 45_444n, errors: 1n, dropped: 2n },
       sent: { bytes: 3_506_361n, packets: 33_610n, errors: 3n, dropped: 4n },
     },
   ]);
-  t.equal(await readNetworkDevices(43, t.testdirName), undefined);
+  t.equal(readNetworkDevices(43, t.testdirName), undefined);
 });

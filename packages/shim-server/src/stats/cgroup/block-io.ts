@@ -14,13 +14,11 @@ export interface DeviceIo {
 const V1_SOURCES = ['blkio.throttle', 'blkio.bfq'];
 
 /** Block I/O of a cgroup and those below it: `io.stat` on v2, `blkio.*.io_service*_recursive` on v1. */
-export async function readBlockIo(files: CgroupFiles): Promise<DeviceIo[]> {
-  if (files.version === 'v2') return parseIoStat((await files.text('io', 'io.stat')) ?? '');
+export function readBlockIo(files: CgroupFiles): DeviceIo[] {
+  if (files.version === 'v2') return parseIoStat(files.text('io', 'io.stat') ?? '');
   for (const source of V1_SOURCES) {
-    const [bytes, requests] = await Promise.all([
-      files.text('blkio', `${source}.io_service_bytes_recursive`),
-      files.text('blkio', `${source}.io_serviced_recursive`),
-    ]);
+    const bytes = files.text('blkio', `${source}.io_service_bytes_recursive`);
+    const requests = files.text('blkio', `${source}.io_serviced_recursive`);
     const devices = parseBlkio(bytes ?? '', requests ?? '');
     if (devices.length > 0) return devices;
   }

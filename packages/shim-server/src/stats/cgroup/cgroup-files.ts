@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readTextSync } from '../read-text-sync.js';
 import { dirname } from 'node:path';
 import { cgroupDirectory, type NodeFacts } from '../../spec/index.js';
 
@@ -8,6 +8,9 @@ const UNLIMITED = 1n << 62n;
 /**
  * The files of one cgroup on v1, v2 or both (hybrid). Whatever cannot be read is absent: a controller that is off, a file that
  * this kernel does not have, a cgroup that went away meanwhile.
+ *
+ * They are read at once: the kernel makes them from memory and waits for no device, which takes it a few microseconds a file; by the threads of the
+ * file system module it takes more than ten times the processor. Whoever reads many does so in {@link LoopTurns}.
  */
 export class CgroupFiles {
   constructor(
@@ -26,26 +29,26 @@ export class CgroupFiles {
     return new CgroupFiles(this.version, (controller) => dirname(this.directory(controller)));
   }
 
-  async text(controller: string, file: string): Promise<string | undefined> {
-    return readFile(`${this.directory(controller)}/${file}`, 'utf8').catch(() => undefined);
+  text(controller: string, file: string): string | undefined {
+    return readTextSync(`${this.directory(controller)}/${file}`);
   }
 
   /** A file with one number. */
-  async number(controller: string, file: string): Promise<bigint | undefined> {
-    return wholeNumber((await this.text(controller, file))?.trim());
+  number(controller: string, file: string): bigint | undefined {
+    return wholeNumber(this.text(controller, file)?.trim());
   }
 
   /** A file with one limit: `unlimited` for `max` (v2) and for what v1 writes in its place. */
-  async limit(controller: string, file: string): Promise<bigint | 'unlimited' | undefined> {
-    const text = (await this.text(controller, file))?.trim();
+  limit(controller: string, file: string): bigint | 'unlimited' | undefined {
+    const text = this.text(controller, file)?.trim();
     if (text === 'max' || text === '-1') return 'unlimited';
     const value = wholeNumber(text);
     return value !== undefined && value >= UNLIMITED ? 'unlimited' : value;
   }
 
   /** A flat keyed file: a name and a number a line. */
-  async keyed(controller: string, file: string): Promise<ReadonlyMap<string, bigint> | undefined> {
-    const text = await this.text(controller, file);
+  keyed(controller: string, file: string): ReadonlyMap<string, bigint> | undefined {
+    const text = this.text(controller, file);
     if (text === undefined) return undefined;
     const values = new Map<string, bigint>();
     for (const line of text.split('\n')) {

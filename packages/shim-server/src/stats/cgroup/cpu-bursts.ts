@@ -8,8 +8,8 @@ export interface CpuBursts {
 }
 
 /** `cpu.stat`; kernels before 5.15 do not count bursts. */
-export async function readCpuBursts(files: CgroupFiles): Promise<CpuBursts> {
-  const stat = await files.keyed('cpu', 'cpu.stat');
+export function readCpuBursts(files: CgroupFiles): CpuBursts {
+  const stat = files.keyed('cpu', 'cpu.stat');
   return {
     periods: stat?.get('nr_bursts') ?? 0n,
     time: files.version === 'v2' ? (stat?.get('burst_usec') ?? 0n) * 1000n : (stat?.get('burst_time') ?? 0n),

@@ -15,9 +15,9 @@ export interface CpuTime {
 const TICK_NANOS = 10_000_000n;
 
 /** CPU time of a cgroup: `cpu.stat` on v2, `cpuacct.usage`, `cpuacct.stat` and `cpu.stat` on v1. */
-export async function readCpuTime(files: CgroupFiles): Promise<CpuTime | undefined> {
+export function readCpuTime(files: CgroupFiles): CpuTime | undefined {
   if (files.version === 'v2') {
-    const stat = await files.keyed('cpu', 'cpu.stat');
+    const stat = files.keyed('cpu', 'cpu.stat');
     const usage = stat?.get('usage_usec');
     if (stat === undefined || usage === undefined) return undefined;
     return {
@@ -29,11 +29,9 @@ export async function readCpuTime(files: CgroupFiles): Promise<CpuTime | undefin
       throttled: (stat.get('throttled_usec') ?? 0n) * 1000n,
     };
   }
-  const [usage, times, stat] = await Promise.all([
-    files.number('cpuacct', 'cpuacct.usage'),
-    files.keyed('cpuacct', 'cpuacct.stat'),
-    files.keyed('cpu', 'cpu.stat'),
-  ]);
+  const usage = files.number('cpuacct', 'cpuacct.usage');
+  const times = files.keyed('cpuacct', 'cpuacct.stat');
+  const stat = files.keyed('cpu', 'cpu.stat');
   if (usage === undefined) return undefined;
   return {
     usage,

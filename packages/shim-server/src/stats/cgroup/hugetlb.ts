@@ -10,17 +10,11 @@ export interface HugePages {
 }
 
 /** @param pageSizes of the node */
-export async function readHugePages(files: CgroupFiles, pageSizes: readonly string[]): Promise<HugePages[]> {
+export function readHugePages(files: CgroupFiles, pageSizes: readonly string[]): HugePages[] {
   const v2 = files.version === 'v2';
-  const found = await Promise.all(
-    pageSizes.map(async (pageSize): Promise<HugePages | undefined> => {
-      const [usage, maxUsage] = await Promise.all([
-        files.number('hugetlb', `hugetlb.${pageSize}.${v2 ? 'current' : 'usage_in_bytes'}`),
-        v2 ? undefined : files.number('hugetlb', `hugetlb.${pageSize}.max_usage_in_bytes`),
-      ]);
-      if (usage === undefined) return undefined;
-      return { pageSize, usage, ...(maxUsage === undefined ? {} : { maxUsage }) };
-    }),
-  );
-  return found.filter((pages) => pages !== undefined);
+  return pageSizes.flatMap((pageSize) => {
+    const usage = files.number('hugetlb', `hugetlb.${pageSize}.${v2 ? 'current' : 'usage_in_bytes'}`);
+    const maxUsage = v2 ? undefined : files.number('hugetlb', `hugetlb.${pageSize}.max_usage_in_bytes`);
+    return usage === undefined ? [] : [{ pageSize, usage, ...(maxUsage === undefined ? {} : { maxUsage }) }];
+  });
 }

@@ -22,21 +22,19 @@ const CPU_PERIOD = 100_000n;
 const CPU_SHARES = 1024n;
 
 /** Read from the kernel and not from the spec, so that they are true after an update, whoever made it. */
-export async function readLimits(files: CgroupFiles): Promise<CgroupLimits> {
-  const threads = await files.limit('pids', 'pids.max');
-  const rest = await (files.version === 'v2' ? readV2(files) : readV1(files));
+export function readLimits(files: CgroupFiles): CgroupLimits {
+  const threads = files.limit('pids', 'pids.max');
+  const rest = files.version === 'v2' ? readV2(files) : readV1(files);
   return { ...rest, ...(typeof threads === 'bigint' ? { threads } : {}) };
 }
 
-async function readV1(files: CgroupFiles): Promise<CgroupLimits> {
-  const [period, quota, shares, memory, reservation, memorySwap] = await Promise.all([
-    files.number('cpu', 'cpu.cfs_period_us'),
-    files.limit('cpu', 'cpu.cfs_quota_us'),
-    files.number('cpu', 'cpu.shares'),
-    files.limit('memory', 'memory.limit_in_bytes'),
-    files.limit('memory', 'memory.soft_limit_in_bytes'),
-    files.limit('memory', 'memory.memsw.limit_in_bytes'),
-  ]);
+function readV1(files: CgroupFiles): CgroupLimits {
+  const period = files.number('cpu', 'cpu.cfs_period_us');
+  const quota = files.limit('cpu', 'cpu.cfs_quota_us');
+  const shares = files.number('cpu', 'cpu.shares');
+  const memory = files.limit('memory', 'memory.limit_in_bytes');
+  const reservation = files.limit('memory', 'memory.soft_limit_in_bytes');
+  const memorySwap = files.limit('memory', 'memory.memsw.limit_in_bytes');
   return {
     cpuPeriod: period ?? CPU_PERIOD,
     ...(typeof quota === 'bigint' ? { cpuQuota: quota } : {}),
@@ -47,14 +45,12 @@ async function readV1(files: CgroupFiles): Promise<CgroupLimits> {
   };
 }
 
-async function readV2(files: CgroupFiles): Promise<CgroupLimits> {
-  const [cpuMax, weight, memory, reservation, swap] = await Promise.all([
-    files.text('cpu', 'cpu.max'),
-    files.number('cpu', 'cpu.weight'),
-    files.limit('memory', 'memory.max'),
-    files.limit('memory', 'memory.low'),
-    files.limit('memory', 'memory.swap.max'),
-  ]);
+function readV2(files: CgroupFiles): CgroupLimits {
+  const cpuMax = files.text('cpu', 'cpu.max');
+  const weight = files.number('cpu', 'cpu.weight');
+  const memory = files.limit('memory', 'memory.max');
+  const reservation = files.limit('memory', 'memory.low');
+  const swap = files.limit('memory', 'memory.swap.max');
   const [, quota, period] = /^(\d+|max) (\d+)$/.exec(cpuMax?.trim() ?? '') ?? [];
   return {
     cpuPeriod: period === undefined ? CPU_PERIOD : BigInt(period),

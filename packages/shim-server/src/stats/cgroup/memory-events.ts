@@ -16,13 +16,11 @@ export interface MemoryEvents {
 const KERNEL_PARTS = ['kernel_stack', 'pagetables', 'percpu', 'slab', 'sock'];
 
 /** `memory.peak`, `memory.stat` and `memory.events` on v2 and their like on v1. */
-export async function readMemoryEvents(files: CgroupFiles): Promise<MemoryEvents> {
+export function readMemoryEvents(files: CgroupFiles): MemoryEvents {
   if (files.version === 'v2') {
-    const [peak, stat, events] = await Promise.all([
-      files.number('memory', 'memory.peak'),
-      files.keyed('memory', 'memory.stat'),
-      files.keyed('memory', 'memory.events'),
-    ]);
+    const peak = files.number('memory', 'memory.peak');
+    const stat = files.keyed('memory', 'memory.stat');
+    const events = files.keyed('memory', 'memory.events');
     const kernel = stat?.get('kernel') ?? (stat && KERNEL_PARTS.reduce((sum, part) => sum + (stat.get(part) ?? 0n), 0n));
     return {
       ...(peak === undefined ? {} : { maxUsage: peak }),
@@ -31,12 +29,10 @@ export async function readMemoryEvents(files: CgroupFiles): Promise<MemoryEvents
       oomKills: events?.get('oom_kill') ?? 0n,
     };
   }
-  const [maxUsage, kernel, limitHits, oomControl] = await Promise.all([
-    files.number('memory', 'memory.max_usage_in_bytes'),
-    files.number('memory', 'memory.kmem.usage_in_bytes'),
-    files.number('memory', 'memory.failcnt'),
-    files.keyed('memory', 'memory.oom_control'),
-  ]);
+  const maxUsage = files.number('memory', 'memory.max_usage_in_bytes');
+  const kernel = files.number('memory', 'memory.kmem.usage_in_bytes');
+  const limitHits = files.number('memory', 'memory.failcnt');
+  const oomControl = files.keyed('memory', 'memory.oom_control');
   return {
     ...(maxUsage === undefined ? {} : { maxUsage }),
     ...(kernel === undefined ? {} : { kernel }),

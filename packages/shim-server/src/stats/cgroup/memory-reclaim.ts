@@ -17,9 +17,10 @@ export interface MemoryReclaim {
 }
 
 /** `memory.stat` and `memory.events`. */
-export async function readMemoryReclaim(files: CgroupFiles): Promise<MemoryReclaim> {
+export function readMemoryReclaim(files: CgroupFiles): MemoryReclaim {
   const v2 = files.version === 'v2';
-  const [stat, events] = await Promise.all([files.keyed('memory', 'memory.stat'), v2 ? files.keyed('memory', 'memory.events') : undefined]);
+  const stat = files.keyed('memory', 'memory.stat');
+  const events = v2 ? files.keyed('memory', 'memory.events') : undefined;
   const of = (name: string): bigint => stat?.get(name) ?? 0n;
   return {
     dirty: of(v2 ? 'file_dirty' : 'total_dirty'),

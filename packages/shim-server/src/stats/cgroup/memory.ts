@@ -20,13 +20,11 @@ export interface Memory {
 }
 
 /** Memory of a cgroup and those below it: `memory.current`, `memory.stat`, `memory.max` on v2 and their like on v1. */
-export async function readMemory(files: CgroupFiles): Promise<Memory | undefined> {
+export function readMemory(files: CgroupFiles): Memory | undefined {
   const v2 = files.version === 'v2';
-  const [usage, stat, limit] = await Promise.all([
-    files.number('memory', v2 ? 'memory.current' : 'memory.usage_in_bytes'),
-    files.keyed('memory', 'memory.stat'),
-    files.limit('memory', v2 ? 'memory.max' : 'memory.limit_in_bytes'),
-  ]);
+  const usage = files.number('memory', v2 ? 'memory.current' : 'memory.usage_in_bytes');
+  const stat = files.keyed('memory', 'memory.stat');
+  const limit = files.limit('memory', v2 ? 'memory.max' : 'memory.limit_in_bytes');
   if (usage === undefined || stat === undefined) return undefined;
   const of = (name: string) => stat.get(name) ?? 0n;
   // v2 counts hierarchically as it is; v1 has a name of its own for that.

@@ -1,5 +1,7 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LoopTurns } from '../../runtime/loop-turns.js';
+import { readTextSync } from '../read-text-sync.js';
 import type { CgroupFiles } from './cgroup-files.js';
 
 /** How deep a container may nest cgroups of its own before counting stops; the kernel sets no such limit by default. */
@@ -9,24 +11,30 @@ const MAX_DEPTH = 16;
 const V1_CONTROLLERS = ['pids', 'memory', 'cpu'];
 
 /** The processes (thread groups) in a cgroup and those below it, as the daemon's PID namespace counts them. */
-export async function readProcesses(files: CgroupFiles): Promise<number[]> {
-  if (files.version === 'v2') return (await processesBelow(files.directory(''), 0)) ?? [];
+export async function readProcesses(files: CgroupFiles, turns: LoopTurns): Promise<number[]> {
+  if (files.version === 'v2') return (await processesBelow(files.directory(''), turns, 0)) ?? [];
   for (const controller of V1_CONTROLLERS) {
-    const found = await processesBelow(files.directory(controller), 0);
+    const found = await processesBelow(files.directory(controller), turns, 0);
     if (found !== undefined) return found;
   }
   return [];
 }
 
 /** @returns undefined when there is no such cgroup */
-async function processesBelow(directory: string, depth: number): Promise<number[] | undefined> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(() => undefined);
-  if (entries === undefined) return undefined;
-  const children = depth < MAX_DEPTH ? entries.filter((entry) => entry.isDirectory()) : [];
-  const [own, ...below] = await Promise.all([
-    readFile(join(directory, 'cgroup.procs'), 'utf8').catch(() => ''),
-    ...children.map((child) => processesBelow(join(directory, child.name), depth + 1)),
-  ]);
-  const pids = own.split('\n').filter((line) => line !== '' && line !== '0');
-  return [...pids.map(Number), ...below.flatMap((found) => found ?? [])];
+async function processesBelow(directory: string, turns: LoopTurns, depth: number): Promise<number[] | undefined> {
+  // How many cgroups there are is a container's own affair: each has its turn.
+  const found = await turns.run(() => readDirectory(directory));
+  if (found === undefined || found.children.length === 0 || depth === MAX_DEPTH) return found?.pids;
+  const below = await Promise.all(found.children.map((child) => processesBelow(join(directory, child), turns, depth + 1)));
+  return [...found.pids, ...below.flatMap((pids) => pids ?? [])];
+}
+
+function readDirectory(directory: string): { readonly pids: number[]; readonly children: string[] } | undefined {
+  try {
+    const children = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    const lines = (readTextSync(join(directory, 'cgroup.procs')) ?? '').split('\n').filter((line) => line !== '' && line !== '0');
+    return { pids: lines.map(Number), children: children.map(({ name }) => name) };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,5 @@
 import type { CgroupFiles } from './cgroup-files.js';
+import type { Memory } from './memory.js';
 
 /** Bytes of swap alone. */
 export interface Swap {
@@ -9,21 +10,20 @@ export interface Swap {
 
 /**
  * Swap of a cgroup; absent where the kernel does not account it. v1 counts memory and swap together (`memory.memsw.*`), v2 swap alone.
+ *
+ * @param memory of the same cgroup, just read
  */
-export async function readSwap(files: CgroupFiles): Promise<Swap | undefined> {
+export function readSwap(files: CgroupFiles, memory: Pick<Memory, 'usage' | 'limit'> | undefined): Swap | undefined {
   if (files.version === 'v2') {
-    const [usage, limit] = await Promise.all([files.number('memory', 'memory.swap.current'), files.limit('memory', 'memory.swap.max')]);
+    const usage = files.number('memory', 'memory.swap.current');
+    const limit = files.limit('memory', 'memory.swap.max');
     return usage === undefined ? undefined : { usage, ...(typeof limit === 'bigint' ? { limit } : {}) };
   }
-  const [both, bothLimit, memory, memoryLimit] = await Promise.all([
-    files.number('memory', 'memory.memsw.usage_in_bytes'),
-    files.limit('memory', 'memory.memsw.limit_in_bytes'),
-    files.number('memory', 'memory.usage_in_bytes'),
-    files.limit('memory', 'memory.limit_in_bytes'),
-  ]);
+  const both = files.number('memory', 'memory.memsw.usage_in_bytes');
+  const bothLimit = files.limit('memory', 'memory.memsw.limit_in_bytes');
   if (both === undefined || memory === undefined) return undefined;
-  const limited = typeof bothLimit === 'bigint' && typeof memoryLimit === 'bigint';
-  return { usage: less(both, memory), ...(limited ? { limit: less(bothLimit, memoryLimit) } : {}) };
+  const limited = typeof bothLimit === 'bigint' && memory.limit !== undefined;
+  return { usage: less(both, memory.usage), ...(limited ? { limit: less(bothLimit, memory.limit) } : {}) };
 }
 
 /** The two are read one after the other: the difference may come out below zero. */

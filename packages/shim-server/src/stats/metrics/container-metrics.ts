@@ -1,5 +1,6 @@
 import type { ContainerMetrics } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
+import { LoopTurns } from '../../runtime/loop-turns.js';
 import { cgroupDirectory, type NodeFacts } from '../../spec/index.js';
 import { unixNanos } from '../../state/clock.js';
 import type { ContainerRecord } from '../../state/container-record.js';
@@ -43,6 +44,7 @@ export class ContainerMetricsReader {
     @inject(Token.NodeRoots) private readonly roots: NodeRoots,
     @inject(ContainerUsage) private readonly usage: ContainerUsage,
     @inject(WritableLayers) private readonly layers: WritableLayers,
+    @inject(LoopTurns) private readonly turns: LoopTurns,
   ) {}
 
   /** Absent for a container that does not run. */
@@ -71,15 +73,15 @@ export class ContainerMetricsReader {
   }
 
   private async addCgroup(list: MetricList, container: ContainerRecord, files: CgroupFiles, figures: NodeFigures): Promise<void> {
-    const [sample, events, reclaim, bursts, pages, devices, limits] = await Promise.all([
-      this.usage.sample(container),
-      readMemoryEvents(files),
-      readMemoryReclaim(files),
-      readCpuBursts(files),
-      readHugePages(files, this.node.hugepageSizes),
-      readBlockIo(files),
-      readLimits(files),
-    ]);
+    const sample = await this.usage.sample(container);
+    const { events, reclaim, bursts, pages, devices, limits } = await this.turns.run(() => ({
+      events: readMemoryEvents(files),
+      reclaim: readMemoryReclaim(files),
+      bursts: readCpuBursts(files),
+      pages: readHugePages(files, this.node.hugepageSizes),
+      devices: readBlockIo(files),
+      limits: readLimits(files),
+    }));
     await figures.deviceNames.load(devices);
     if (sample !== undefined) {
       addCpu(list, sample);
@@ -96,10 +98,10 @@ export class ContainerMetricsReader {
   private async addProcesses(list: MetricList, container: ContainerRecord, files: CgroupFiles): Promise<void> {
     const sample = await this.usage.sample(container);
     if (sample === undefined) return;
-    const [open, openLimit, threads] = await Promise.all([
+    const threads = readThreads(files);
+    const [open, openLimit] = await Promise.all([
       countOpenFiles(sample.processes, this.roots.proc),
       readOpenFilesLimit(container.pid, this.roots.proc),
-      readThreads(files),
     ]);
     list.add('container_processes', BigInt(sample.processes.length), [], sample.at);
     list.add('container_threads', threads);
