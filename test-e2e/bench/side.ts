@@ -34,7 +34,7 @@ export class Side {
   ) {}
 
   static async start(options: NodeOptions, caller: Caller, clientCost: ClientCost): Promise<Side> {
-    const node = await TestNode.start({ ...options, logLevel: 'info' });
+    const node = await TestNode.start({ ...options, logLevel: 'info', stateInMemory: true });
     try {
       await node.cri.image.pullImage({ image: { image: BUSYBOX } }, CALL);
     } catch (error) {

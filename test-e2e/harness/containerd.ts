@@ -18,6 +18,9 @@ export interface ContainerdOptions {
   readonly cri?: CriPluginOptions;
 }
 
+/** Its state directory, below that of its node. */
+export const CONTAINERD_STATE = 'containerd-state';
+
 /** A private containerd. */
 export class Containerd {
   readonly paths: ContainerdPaths;
@@ -27,7 +30,7 @@ export class Containerd {
     const { directory } = options;
     this.paths = {
       root: join(directory, 'containerd-root'),
-      state: join(directory, 'containerd-state'),
+      state: join(directory, CONTAINERD_STATE),
       socket: join(directory, 'containerd.sock'),
     };
   }

@@ -31,6 +31,9 @@ export interface CriquetOptions {
   readonly extraConfig?: string;
 }
 
+/** Its state directory, below that of its node. */
+export const CRIQUET_STATE = 'criquet-state';
+
 /** A private `criquet serve`. */
 export class Criquet {
   readonly endpoint: string;
@@ -43,7 +46,7 @@ export class Criquet {
   private constructor(private readonly options: CriquetOptions) {
     this.program = options.program;
     this.endpoint = `unix://${join(options.directory, 'criquet.sock')}`;
-    this.stateDir = join(options.directory, 'criquet-state');
+    this.stateDir = join(options.directory, CRIQUET_STATE);
     this.rootDir = join(options.directory, 'criquet-root');
     this.cniCacheDir = join(options.directory, 'cni-cache');
   }

@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connectCri, type CriConnection } from '@criquet/cri-api';
 import { FailpointFiles } from '../faults/failpoint-file.js';
 import { cgroupDriver, cgroupParentOf, type CgroupDriver } from './cgroup-driver.js';
-import { Containerd } from './containerd.js';
-import { Criquet, type CriquetOptions } from './criquet.js';
+import { Containerd, CONTAINERD_STATE } from './containerd.js';
+import { Criquet, CRIQUET_STATE, type CriquetOptions } from './criquet.js';
 import { patience, readEnvironment, type Engine, type Environment } from './environment.js';
 import { killProcesses, removeVolatile, unmountAll } from './end-of-node.js';
 import { eventually } from './eventually.js';
@@ -15,7 +15,7 @@ import { removePodNetwork, writePodNetwork, type PodNetwork } from './pod-networ
 import { here, type Place } from './place.js';
 import { startRegistry, type Registry } from './registry.js';
 import { writeRegistryHosts } from './registry-hosts.js';
-import { tryRun } from './run.js';
+import { run, tryRun } from './run.js';
 
 /** Who serves CRI: criquet, or containerd's own plugin as the yardstick. */
 export type Runtime = 'criquet' | 'containerd';
@@ -44,6 +44,8 @@ export interface NodeOptions {
   readonly place?: Place;
   /** A registry that several nodes share. Default: one of the node's own, on loopback. */
   readonly registry?: Registry;
+  /** Whether the daemons' state directories are file systems in memory, as `/run` of a real node is. Default: they lie on the disk. */
+  readonly stateInMemory?: boolean;
   /** The subnet of its pods, a /24. Default: a free one. */
   readonly podSubnet?: string;
 }
@@ -95,6 +97,7 @@ export class TestNode {
     await writeRegistryHosts(hostsDir, this.registry.url);
     const places = { cniConfDir: network.confDir, cniBinDirs: [this.ownPluginDir, environment.cniBinDir], hostsDir };
     const place = options.place ?? here;
+    if (options.stateInMemory === true) await this.mountState(place);
     this.startedContainerd = await Containerd.start({
       binDir,
       tools: environment.tools,
@@ -116,6 +119,15 @@ export class TestNode {
       });
     }
     await eventually(() => this.expectReady(), 60_000);
+  }
+
+  /** Unmounted with all that is left in the node's places. */
+  private async mountState(place: Place): Promise<void> {
+    for (const name of [CONTAINERD_STATE, CRIQUET_STATE]) {
+      const directory = join(this.directory, name);
+      await mkdir(directory, { mode: 0o711 });
+      await run(...place.command('mount', ['-t', 'tmpfs', '-o', 'mode=711', 'criquet-e2e', directory]));
+    }
   }
 
   /** As `scripts/criquet` starts it, and able to collect its garbage when it is told to. */

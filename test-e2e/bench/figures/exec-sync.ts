@@ -10,7 +10,7 @@ export const execSync: Figure = {
     {
       scene: 5,
       rounds: 100,
-      warmUps: 5,
+      warmUps: 100,
       begin: async (side) => {
         const containerId = side.standingContainer();
         return {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { StopPodSandboxRequest, StopPodSandboxResponse } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ContainerStopper } from '../container/container-stopper.js';
@@ -9,6 +10,9 @@ import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Containers, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
+
+/** A stop that takes less needs no look for a shim that hangs, which takes calls to it. */
+const LOOK_AFTER_MS = 1_000;
 
 /**
  * CRI StopPodSandbox: kills what still runs, detaches the network and ends the pause process. Stopping a sandbox that is stopped
@@ -31,13 +35,17 @@ export class StopPodSandbox {
     if (sandbox === undefined) return {};
     const steps = Steps.of('StopPodSandbox', this.failpoints, log);
     const over = new AbortController();
-    const look = (): Promise<void> =>
-      this.silentShims.end(sandbox.id, AbortSignal.any([signal, over.signal])).catch((error: unknown) => {
+    const ending = AbortSignal.any([signal, over.signal]);
+    const look = async (): Promise<void> => {
+      try {
+        await pause(LOOK_AFTER_MS, undefined, { signal: ending });
+        await this.silentShims.end(sandbox.id, ending);
+      } catch (error) {
         if (!over.signal.aborted) throw error;
-      });
+      }
+    };
     const [stopped, looked] = await Promise.allSettled([
       this.stop(sandbox.id, steps, signal).finally(() => over.abort('over')),
-      // Beside: nearly always there is none, and to know that takes a call to the shim.
       steps.do('end a shim that hangs', look),
     ]);
     if (stopped.status === 'rejected') throw stopped.reason;
