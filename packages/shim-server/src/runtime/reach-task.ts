@@ -33,17 +33,26 @@ export async function reachTask({ containers }: Pick<Containerd, 'containers'>, 
   }
 }
 
+export interface DiscardOptions extends CallOptions {
+  /** Ends the task's process by itself. @returns whether it has ended; what has not is ended through containerd. */
+  readonly end?: () => Promise<boolean>;
+}
+
 /** Kills a task in whatever state, waits for its end (until then containerd refuses to delete it) and removes it; one that is gone is fine. */
-export async function discardTask(containerd: Pick<Containerd, 'containers' | 'tasks'>, id: string, options: CallOptions = {}): Promise<void> {
+export async function discardTask(containerd: Pick<Containerd, 'containers' | 'tasks'>, id: string, { end, ...options }: DiscardOptions = {}): Promise<void> {
   const { tasks } = containerd;
+  const ended = (await end?.()) ?? false;
   const discard = async () => {
+    if (!ended) await kill();
+    await tasks.delete(id, options);
+  };
+  const kill = async () => {
     try {
       await tasks.kill(id, { signal: SIGKILL, all: true }, options);
       await tasks.wait(id, undefined, { timeoutMs: KILLED_MS, ...options });
     } catch (error) {
       ignoreTaskGone(error);
     }
-    await tasks.delete(id, options);
   };
   await reachTask(containerd, id, discard, options);
 }

@@ -52,6 +52,11 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     }
   }
 
+  /** Whether a process was started by the sandbox's shim, and is no other that has its pid by now. */
+  async isChild(sandboxId: string, pid: number): Promise<boolean> {
+    return (await this.parentOf(pid, sandboxId)) !== undefined;
+  }
+
   private async rather<T>(containerId: string, deed: (tasks: Pick<Tasks, 'exec' | 'deleteProcess'>) => Promise<T>): Promise<T> {
     const sandboxId = this.sandboxOf(containerId);
     const shim = await this.parent(sandboxId, containerId).catch(() => undefined);
@@ -77,11 +82,16 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     if (known !== undefined) return known;
     const pids = [this.sandboxes.get(sandboxId)?.pid ?? 0, this.containers.get(containerId)?.pid ?? 0];
     for (const pid of pids.filter((each) => each > 0)) {
-      const parent = (await readProcess(this.roots.proc, pid))?.parent;
-      const shim = parent === undefined ? undefined : await readProcess(this.roots.proc, parent);
-      if (parent !== undefined && shim !== undefined && shimOf(shim)?.id === sandboxId) return this.take(sandboxId, parent);
+      const parent = await this.parentOf(pid, sandboxId);
+      if (parent !== undefined) return this.take(sandboxId, parent);
     }
     return undefined;
+  }
+
+  private async parentOf(pid: number, sandboxId: string): Promise<number | undefined> {
+    const parent = (await readProcess(this.roots.proc, pid))?.parent;
+    const shim = parent === undefined ? undefined : await readProcess(this.roots.proc, parent);
+    return shim !== undefined && shimOf(shim)?.id === sandboxId ? parent : undefined;
   }
 
   /** The one that says in its command that it is the sandbox's. */
