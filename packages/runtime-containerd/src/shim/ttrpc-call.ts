@@ -38,6 +38,7 @@ export function ttrpcCall(call: TtrpcCall, signal?: AbortSignal): Promise<Uint8A
     const failed = (code: status, details: string) => new ContainerdError(code, `shim ${service}/${method}`, details);
     const late = timeoutMs === 0 ? undefined : setTimeout(() => socket.destroy(failed(status.DEADLINE_EXCEEDED, `no answer within ${timeoutMs} ms`)), timeoutMs);
     let received = Buffer.alloc(0);
+    let answered = false;
     socket.once('connect', () => socket.write(message(encodeRequest(call))));
     socket.on('data', (data: Buffer) => {
       received = Buffer.concat([received, data]);
@@ -45,6 +46,7 @@ export function ttrpcCall(call: TtrpcCall, signal?: AbortSignal): Promise<Uint8A
       const length = received.readUInt32BE(0);
       if (length > MAX_MESSAGE_BYTES || received.readUInt8(8) !== RESPONSE) socket.destroy(failed(status.INTERNAL, 'not an answer of ttrpc'));
       if (received.length < HEADER_BYTES + length) return;
+      answered = true;
       try {
         const { code, details, payload } = decodeResponse(received.subarray(HEADER_BYTES, HEADER_BYTES + length));
         if (code === status.OK) resolve(payload);
@@ -55,11 +57,10 @@ export function ttrpcCall(call: TtrpcCall, signal?: AbortSignal): Promise<Uint8A
       socket.destroy();
     });
     socket.once('error', (error) => reject(signal?.aborted === true || error instanceof ContainerdError ? error : failed(status.UNAVAILABLE, error.message)));
-    // After an answer this changes nothing.
     socket.once('close', () => {
       detach();
       clearTimeout(late);
-      reject(failed(status.UNAVAILABLE, 'the shim has closed the connection'));
+      if (!answered) reject(failed(status.UNAVAILABLE, 'the shim has closed the connection'));
     });
   });
 }

@@ -81,8 +81,11 @@ export class TaskIo {
 
   /** Removes directory and FIFOs; those that are open stay usable. */
   async remove(): Promise<void> {
+    const removeDirectory = () => ignoring(['ENOENT', 'ENOTEMPTY', 'ENOTDIR'], () => rmdirSync(this.dir));
+    const full = removeDirectory();
+    if (full === undefined || full === 'ENOENT') return;
     for (const name of NAMES) ignoring(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'], () => unlinkSync(join(this.dir, name)));
-    const rest = ignoring(['ENOENT', 'ENOTEMPTY', 'ENOTDIR'], () => rmdirSync(this.dir));
+    const rest = removeDirectory();
     if (rest !== undefined && rest !== 'ENOENT') await rm(this.dir, { recursive: true, force: true });
   }
 

@@ -57,7 +57,8 @@ export class ProcessEnd {
     let outage: AbortController | undefined;
     try {
       if (listenMs > 0) {
-        const ended = await Promise.race([...told, pause(listenMs, undefined, { signal: waiting })]);
+        const ended = await within(listenMs, told);
+        signal?.throwIfAborted();
         if (ended !== undefined) return ended;
       }
       if (onShim) {
@@ -123,4 +124,15 @@ function known({ exitStatus, exitedAt }: Exit): ProcessExit {
 async function unknownAfter(ms: number, signal: AbortSignal): Promise<ProcessExit> {
   await pause(ms, undefined, { signal });
   return { exitStatus: 255, exitedAt: unixNanos(), known: false };
+}
+
+/** What comes first of some promises, or undefined where nothing does in time. */
+async function within<T>(ms: number, promises: readonly Promise<T>[]): Promise<T | undefined> {
+  let late: NodeJS.Timeout | undefined;
+  const nothing = new Promise<undefined>((resolve) => (late = setTimeout(() => resolve(undefined), ms)));
+  try {
+    return await Promise.race([...promises, nothing]);
+  } finally {
+    clearTimeout(late);
+  }
 }
