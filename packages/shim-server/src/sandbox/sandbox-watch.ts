@@ -18,7 +18,7 @@ export class SandboxWatch {
   ) {}
 
   begin(sandboxId: string): void {
-    void this.processEnd.of(sandboxId, { signal: this.ended.signal }).then(
+    void this.processEnd.of(sandboxId, { signal: this.ended.signal, onShim: true }).then(
       (exit) => {
         if (this.sandboxes.get(sandboxId)?.phase !== 'ready' || this.teardown.isStopping(sandboxId)) return;
         this.log.info({ podSandboxId: sandboxId, exitStatus: exit.exitStatus }, 'pause process ended');
