@@ -1,0 +1,81 @@
+import 'reflect-metadata';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Containerd } from '@criquet/runtime-containerd';
+import { status } from '@grpc/grpc-js';
+import { test, type Test } from 'tap';
+import type { CriquetConfig } from '../../src/config/index.js';
+import { Shims } from '../../src/runtime/shims.js';
+import { PauseTask } from '../../src/sandbox/pause-task.js';
+import type { Containers, NodeRoots, Sandboxes } from '../../src/tokens.js';
+import { answered, fakeShim, refused } from './fake-shim.js';
+
+const EXEC = { containerId: 'c1', execId: 'e1', stdin: '', stdout: '', stderr: '', terminal: false, spec: { typeUrl: 'T', value: Buffer.alloc(0) } };
+
+/** containerd as far as it is asked, and the one sandbox `sb` with the container `c1`. */
+function around(proc: string, pausePid: number) {
+  const asked: string[] = [];
+  const say = (name: string) => () => {
+    asked.push(name);
+    return Promise.resolve({ pid: 0, exitStatus: 0, exitedAt: 0n });
+  };
+  const tasks = { exec: say('exec'), deleteProcess: say('deleteProcess'), kill: say('kill'), wait: say('wait'), delete: say('delete') };
+  const containerd = { tasks, containers: {} } as unknown as Containerd;
+  const sandboxes = { get: () => ({ pid: pausePid }), observe: () => undefined } as unknown as Sandboxes;
+  const containers = { get: (id: string) => (id === 'c1' ? { sandboxId: 'sb', pid: 0 } : undefined) } as unknown as Containers;
+  const config = { containerd: { namespace: 'k8s.io', callTimeout: 1_000 } } as CriquetConfig;
+  const shims = new Shims(config, containerd, sandboxes, containers, { proc } as NodeRoots);
+  return { asked, shims, pause: new PauseTask(containerd, sandboxes, shims) };
+}
+
+test('a process is added to and deleted from the shim itself', async (t) => {
+  const { proc, methods } = await fakeShim(t, 'sb', [20], { Exec: answered(), Delete: answered(Buffer.from([0x10, 3])) });
+  const { asked, shims } = around(proc, 20);
+  await shims.exec(EXEC);
+  t.match(await shims.deleteProcess('c1', 'e1'), { exitStatus: 3 });
+  t.same([methods, asked], [['Exec', 'Delete'], []]);
+});
+
+test('where the shim cannot be asked, or does not know the container, containerd is', async (t) => {
+  const unknowing = await fakeShim(t, 'sb', [20], { Exec: refused(status.NOT_FOUND) });
+  const other = await fakeShim(t, 'another', [20], {});
+  for (const { proc } of [unknowing, other]) {
+    const { asked, shims } = around(proc, 20);
+    await shims.exec(EXEC);
+    t.same(asked, ['exec']);
+  }
+});
+
+test('what a shim refuses for another reason is told', async (t) => {
+  const { proc } = await fakeShim(t, 'sb', [20], { Exec: refused(status.FAILED_PRECONDITION) });
+  const { asked, shims } = around(proc, 20);
+  await t.rejects(shims.exec(EXEC), { code: status.FAILED_PRECONDITION });
+  t.same(asked, []);
+});
+
+async function sleeping(t: Test) {
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  await once(child, 'spawn');
+  t.teardown(() => child.kill('SIGKILL'));
+  return { child, pid: child.pid ?? 0 };
+}
+
+test('a pause process that the shim has started is killed, and no OCI runtime run for it', async (t) => {
+  const { child, pid } = await sleeping(t);
+  const { proc, methods } = await fakeShim(t, 'sb', [pid], { Wait: answered(Buffer.from([0x08, 0x89, 0x01])) });
+  const { asked, pause } = around(proc, pid);
+  const ended = once(child, 'exit');
+  await pause.remove('sb');
+  t.equal((await ended)[1], 'SIGKILL');
+  t.same([methods, asked], [['Wait'], ['delete']]);
+});
+
+test('a process that has the pid of a pause process by now is left alone', async (t) => {
+  const { child, pid } = await sleeping(t);
+  const { proc, stranger } = await fakeShim(t, 'sb', [], {});
+  await stranger(pid);
+  const { asked, pause } = around(proc, pid);
+  await pause.remove('sb');
+  t.equal(child.exitCode ?? child.signalCode, null, 'it runs');
+  t.same(asked, ['kill', 'wait', 'delete']);
+});
