@@ -18,9 +18,9 @@ export class Releases {
     await run(join(environment.checkout, 'scripts/release-tree'), [join(directory, 'made')], { timeoutMs: 180_000 });
     for (const version of versions) {
       await run('cp', ['-a', join(directory, 'made'), join(directory, version)]);
-      const file = join(directory, version, 'lib/node_modules/@criquet/shim-server/dist/src/runtime/version.js');
+      const file = join(directory, version, 'lib/criquet.js');
       const text = await readFile(file, 'utf8');
-      const changed = text.replace(/CRIQUET_VERSION = '[^']+'/, `CRIQUET_VERSION = '${version}'`);
+      const changed = text.replace(/CRIQUET_VERSION ?= ?"[^"]+"/, `CRIQUET_VERSION="${version}"`);
       if (changed === text) throw new Error(`${file} names no version`);
       // Not in place: files of one release may be links of another.
       await rm(file);

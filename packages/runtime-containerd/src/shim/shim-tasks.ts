@@ -1,7 +1,8 @@
+import { rm } from 'node:fs/promises';
 import { status } from '@grpc/grpc-js';
 import type { CallOptions } from '../call-options.js';
 import { ContainerdError } from '../errors.js';
-import { DeleteRequest, DeleteResponse, ExecProcessRequest, WaitRequest, WaitResponse } from '../gen/runtime/task/v3/shim.js';
+import { DeleteRequest, DeleteResponse, ExecProcessRequest, ShutdownRequest, WaitRequest, WaitResponse } from '../gen/runtime/task/v3/shim.js';
 import { toWireAny } from '../grpc/any.js';
 import { toNanos } from '../grpc/timestamp.js';
 import type { Exit, NewExec, Tasks } from '../services/tasks.js';
@@ -46,6 +47,16 @@ export class ShimTasks implements Pick<Tasks, 'exec' | 'deleteProcess' | 'wait'>
     const answer = await this.call('Wait', WaitRequest.encode(WaitRequest.fromPartial({ id: containerId, execId })).finish(), { timeoutMs: 0, ...options });
     const { exitStatus, exitedAt } = WaitResponse.decode(answer);
     return { pid: 0, exitStatus, exitedAt: toNanos(exitedAt) };
+  }
+
+  /**
+   * Ends a shim that has no task left, and takes its socket away, which it finds itself only as long as its bundle is there.
+   *
+   * @param id of what it was started for
+   */
+  async shutDown(id: string, options: CallOptions = {}): Promise<void> {
+    await this.call('Shutdown', ShutdownRequest.encode(ShutdownRequest.fromPartial({ id })).finish(), options);
+    await rm(this.address.socketPath, { force: true });
   }
 
   private async call(method: string, payload: Uint8Array, { signal, timeoutMs = this.defaultTimeoutMs }: CallOptions): Promise<Uint8Array> {

@@ -108,12 +108,16 @@ export class ContainerWatch {
   }
 
   private async release(containerId: string, steps: ExitSteps): Promise<void> {
-    await this.persistently(containerId, 'delete the task', () =>
-      steps.do('delete the task', () => reachTask(this.containerd, containerId, () => this.containerd.tasks.delete(containerId))),
-    );
+    let deleted = false;
+    const remove = async (): Promise<void> => {
+      await this.containerd.tasks.delete(containerId);
+      deleted = true;
+    };
+    await this.persistently(containerId, 'delete the task', () => steps.do('delete the task', () => reachTask(this.containerd, containerId, remove)));
     this.oomKills.forget(this.containers.get(containerId), containerId);
     await steps.do('remove the FIFOs', () => this.io.close(containerId));
-    if (this.containers.get(containerId) !== undefined) this.gone.add(containerId);
+    // Of a task that was gone already nobody knows whether an OCI runtime has cleaned up after it.
+    if (deleted && this.containers.get(containerId) !== undefined) this.gone.add(containerId);
   }
 
   /** Tries again with growing pauses until it works, the container is gone, or the daemon stops. */

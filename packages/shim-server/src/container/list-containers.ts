@@ -1,4 +1,4 @@
-import { Container, type ContainerFilter, type ListContainersRequest, type ListContainersResponse } from '@criquet/cri-api';
+import { ListContainersResponse, type Container, type ContainerFilter, type ListContainersRequest } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { EncodedList } from '../grpc/encoded-list.js';
@@ -10,8 +10,7 @@ import { containerMessage, containerState } from './container-message.js';
 /** CRI ListContainers: answered from the index, never from a shim. */
 @scoped(Lifecycle.ContainerScoped)
 export class ListContainers {
-  /** ListContainersResponse.containers */
-  private readonly reply = new EncodedList(1, Container, containerMessage);
+  private readonly reply = new EncodedList(ListContainersResponse, (record: ContainerRecord) => ({ containers: [containerMessage(record)] }));
 
   constructor(@inject(Token.Containers) private readonly containers: Containers) {
     containers.observe(() => this.reply.changed());

@@ -1,4 +1,3 @@
-import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { EncodedReply } from './encoded-reply.js';
 
 /** What a message type of CRI offers. */
@@ -8,17 +7,16 @@ interface Encoder<T> {
 
 /**
  * Lists whose items are encoded once for each change and not for each call: a record is replaced when it changes, so what it was encoded to holds for as long
- * as the record does.
+ * as the record does. Each is encoded as a reply of its own: replies whose only field is repeated are one reply when they are joined.
  */
-export class EncodedList<Item extends object, Message> {
+export class EncodedList<Item extends object, Reply> {
   private readonly encoded = new WeakMap<Item, Uint8Array>();
   private whole: EncodedReply | undefined;
 
-  /** @param field number of the repeated field that is all of the reply */
+  /** @param toReply the reply that lists this item alone */
   constructor(
-    private readonly field: number,
-    private readonly type: Encoder<Message>,
-    private readonly toMessage: (item: Item) => Message,
+    private readonly type: Encoder<Reply>,
+    private readonly toReply: (item: Item) => Reply,
   ) {}
 
   of(items: readonly Item[]): EncodedReply {
@@ -34,13 +32,10 @@ export class EncodedList<Item extends object, Message> {
     this.whole = undefined;
   }
 
-  /** With its tag and length, as it stands in the reply. */
   private bytes(item: Item): Uint8Array {
     const known = this.encoded.get(item);
     if (known !== undefined) return known;
-    const message = this.type.encode(this.toMessage(item)).finish();
-    // Wire type 2: a length, then so many bytes.
-    const bytes = new BinaryWriter().uint32((this.field << 3) | 2).bytes(message).finish();
+    const bytes = this.type.encode(this.toReply(item)).finish();
     this.encoded.set(item, bytes);
     return bytes;
   }

@@ -52,6 +52,20 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     }
   }
 
+  /**
+   * Ends the shim of a sandbox that has nothing left, where it is still there: containerd 2.1 leaves the shim of a sandbox whose own task was deleted before that of its
+   * last container.
+   */
+  async shutDown(sandboxId: string): Promise<void> {
+    if (this.containers.all().some((container) => container.sandboxId === sandboxId)) return;
+    try {
+      const shim = this.known.get(sandboxId) ?? (await this.listed(sandboxId));
+      await shim?.shutDown(sandboxId);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+    }
+  }
+
   /** Whether a process was started by the sandbox's shim, and is no other that has its pid by now. */
   async isChild(sandboxId: string, pid: number): Promise<boolean> {
     return (await this.parentOf(pid, sandboxId)) !== undefined;

@@ -1,4 +1,4 @@
-import { PodSandbox, type ListPodSandboxRequest, type ListPodSandboxResponse, type PodSandboxFilter } from '@criquet/cri-api';
+import { ListPodSandboxResponse, type ListPodSandboxRequest, type PodSandbox, type PodSandboxFilter } from '@criquet/cri-api';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { EncodedList } from '../grpc/encoded-list.js';
@@ -10,8 +10,7 @@ import { podSandbox, sandboxState } from './sandbox-message.js';
 /** CRI ListPodSandbox: answered from the index, never from a shim. */
 @scoped(Lifecycle.ContainerScoped)
 export class ListPodSandbox {
-  /** ListPodSandboxResponse.items */
-  private readonly reply = new EncodedList(1, PodSandbox, podSandbox);
+  private readonly reply = new EncodedList(ListPodSandboxResponse, (record: SandboxRecord) => ({ items: [podSandbox(record)] }));
 
   constructor(@inject(Token.Sandboxes) private readonly sandboxes: Sandboxes) {
     sandboxes.observe(() => this.reply.changed());

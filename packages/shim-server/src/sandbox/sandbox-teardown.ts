@@ -5,6 +5,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
+import { Shims } from '../runtime/shims.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
 import type { SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
@@ -34,6 +35,7 @@ export class SandboxTeardown {
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
     @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
     @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(Shims) private readonly shims: Shims,
   ) {}
 
   /**
@@ -88,7 +90,10 @@ export class SandboxTeardown {
       if (sandbox !== undefined) await steps.do('remove the cgroup of the pause process', () => this.cgroups.remove(sandbox));
       await steps.do('remove the pod files', () => this.files.remove(sandboxId));
       if (sandbox !== undefined) await steps.do('remove the snapshot of the pause process', () => this.rootfs.remove(sandbox));
-      await steps.do('remove the sandbox from its store', () => this.containerd.sandboxes.delete(sandboxId).catch(ignoreNotFound));
+      await steps.do('remove the sandbox from its store', async () => {
+        await this.shims.shutDown(sandboxId);
+        await this.containerd.sandboxes.delete(sandboxId).catch(ignoreNotFound);
+      });
       await steps.do('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });
   }

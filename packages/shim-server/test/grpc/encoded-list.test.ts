@@ -8,10 +8,10 @@ interface Item {
 
 test('the reply is what the generated code makes of the same list, and each item is encoded once', (t) => {
   const encoded: string[] = [];
-  const list = new EncodedList(1, Container, ({ id }: Item) => {
+  const list = new EncodedList(ListContainersResponse, ({ id }: Item) => {
     encoded.push(id);
     // Longer than one byte of length can say.
-    return Container.fromPartial({ id, labels: { long: 'x'.repeat(300) }, createdAt: 5n });
+    return { containers: [Container.fromPartial({ id, labels: { long: 'x'.repeat(300) }, createdAt: 5n })] };
   });
   const [a, b, c] = [{ id: 'a' }, { id: 'b' }, { id: 'c' }];
   const expected = (...items: Item[]) =>
@@ -26,7 +26,7 @@ test('the reply is what the generated code makes of the same list, and each item
 });
 
 test('the list of everything is joined once for each change', (t) => {
-  const list = new EncodedList(1, Container, ({ id }: Item) => Container.fromPartial({ id }));
+  const list = new EncodedList(ListContainersResponse, ({ id }: Item) => ({ containers: [Container.fromPartial({ id })] }));
   let items = [{ id: 'a' }];
   const first = list.ofAll(() => items);
   items = [{ id: 'a' }, { id: 'b' }];

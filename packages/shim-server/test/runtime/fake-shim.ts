@@ -54,5 +54,5 @@ export async function fakeShim(t: Test, sandboxId: string, children: readonly nu
     server.close();
     await rm(proc, { recursive: true });
   });
-  return { proc, methods, /** A process of somebody else. */ stranger: (pid: number) => process(pid, 1, ['/bin/other']) };
+  return { proc, methods, socketPath: address, /** A process of somebody else. */ stranger: (pid: number) => process(pid, 1, ['/bin/other']) };
 }

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { access } from 'node:fs/promises';
 import type { Containerd } from '@criquet/runtime-containerd';
 import { status } from '@grpc/grpc-js';
 import { test, type Test } from 'tap';
@@ -13,7 +14,7 @@ import { answered, fakeShim, refused } from './fake-shim.js';
 const EXEC = { containerId: 'c1', execId: 'e1', stdin: '', stdout: '', stderr: '', terminal: false, spec: { typeUrl: 'T', value: Buffer.alloc(0) } };
 
 /** containerd as far as it is asked, and the one sandbox `sb` with the container `c1`. */
-function around(proc: string, pausePid: number) {
+function around(proc: string, pausePid: number, all: readonly { readonly sandboxId: string }[] = [{ sandboxId: 'sb' }]) {
   const asked: string[] = [];
   const say = (name: string) => () => {
     asked.push(name);
@@ -22,7 +23,7 @@ function around(proc: string, pausePid: number) {
   const tasks = { exec: say('exec'), deleteProcess: say('deleteProcess'), kill: say('kill'), wait: say('wait'), delete: say('delete') };
   const containerd = { tasks, containers: {} } as unknown as Containerd;
   const sandboxes = { get: () => ({ pid: pausePid }), observe: () => undefined } as unknown as Sandboxes;
-  const containers = { get: (id: string) => (id === 'c1' ? { sandboxId: 'sb', pid: 0 } : undefined) } as unknown as Containers;
+  const containers = { get: (id: string) => (id === 'c1' ? { sandboxId: 'sb', pid: 0 } : undefined), all: () => all } as unknown as Containers;
   const config = { containerd: { namespace: 'k8s.io', callTimeout: 1_000 } } as CriquetConfig;
   const shims = new Shims(config, containerd, sandboxes, containers, { proc } as NodeRoots);
   return { asked, shims, pause: new PauseTask(containerd, sandboxes, shims) };
@@ -78,4 +79,16 @@ test('a process that has the pid of a pause process by now is left alone', async
   await pause.remove('sb');
   t.equal(child.exitCode ?? child.signalCode, null, 'it runs');
   t.same(asked, ['kill', 'wait', 'delete']);
+});
+
+test('the shim of a removed sandbox is ended with its socket, unless a container is there', async (t) => {
+  const { proc, methods, socketPath } = await fakeShim(t, 'sb', [], { Shutdown: answered() });
+  await around(proc, 0).shims.shutDown('sb');
+  t.same(methods, [], 'c1 is there');
+  const { shims } = around(proc, 0, []);
+  await shims.shutDown('sb');
+  t.same(methods, ['Shutdown']);
+  await t.rejects(access(socketPath), { code: 'ENOENT' });
+  await shims.shutDown('sb');
+  await shims.shutDown('of nobody');
 });
