@@ -4,6 +4,7 @@ import type { RuntimeHandler } from '../runtime/runtime-handlers.js';
 import { discardTask } from '../runtime/reach-task.js';
 import { killProcess } from '../runtime/kill-process.js';
 import { Shims } from '../runtime/shims.js';
+import { stopped } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
 
 /** How long its shim may take to tell that it has ended. */
@@ -51,9 +52,12 @@ export class PauseTask {
     if (pid === 0 || !(await this.shims.isChild(sandboxId, pid))) return false;
     killProcess(pid);
     const late = AbortSignal.timeout(ENDED_MS);
-    return this.shims.wait(sandboxId, '', signal === undefined ? late : AbortSignal.any([signal, late])).then(
+    const ended = await this.shims.wait(sandboxId, '', signal === undefined ? late : AbortSignal.any([signal, late])).then(
       () => true,
       () => false,
     );
+    // Whatever becomes of its task: without it the sandbox is not ready.
+    if (ended && this.sandboxes.get(sandboxId) !== undefined) this.sandboxes.note(sandboxId, stopped);
+    return ended;
   }
 }

@@ -7,7 +7,7 @@ import { OwedWork } from '../runtime/owed-work.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { Shims } from '../runtime/shims.js';
 import { KeyedMutex } from '../state/keyed-mutex.js';
-import type { SandboxRecord } from '../state/sandbox-record.js';
+import { stopped, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { DiscardSandboxStep, StopSandboxStep } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
@@ -122,8 +122,4 @@ export class SandboxTeardown {
     if (netnsPath !== '') await this.netns.release(netnsPath);
     if (usernsPath !== undefined) await this.netns.release(usernsPath);
   }
-}
-
-function stopped(record: SandboxRecord): SandboxRecord {
-  return { ...record, phase: record.phase === 'failed' ? 'failed' : 'stopped', pid: 0 };
 }

@@ -68,3 +68,8 @@ export const sandboxCodec = jsonCodec<SandboxRecord>(
     createdAt: BigInt(plain.createdAt),
   }),
 );
+
+/** The sandbox when its pause process has ended. */
+export function stopped(record: SandboxRecord): SandboxRecord {
+  return { ...record, phase: record.phase === 'failed' ? 'failed' : 'stopped', pid: 0 };
+}

@@ -22,11 +22,13 @@ function around(proc: string, pausePid: number, all: readonly { readonly sandbox
   };
   const tasks = { exec: say('exec'), deleteProcess: say('deleteProcess'), kill: say('kill'), wait: say('wait'), delete: say('delete') };
   const containerd = { tasks, containers: {} } as unknown as Containerd;
-  const sandboxes = { get: () => ({ pid: pausePid }), observe: () => undefined } as unknown as Sandboxes;
+  let sandbox = { phase: 'ready', pid: pausePid };
+  const note = (_id: string, change: (record: typeof sandbox) => typeof sandbox) => (sandbox = change(sandbox));
+  const sandboxes = { get: () => sandbox, observe: () => undefined, note } as unknown as Sandboxes;
   const containers = { get: (id: string) => (id === 'c1' ? { sandboxId: 'sb', pid: 0 } : undefined), all: () => all } as unknown as Containers;
   const config = { containerd: { namespace: 'k8s.io', callTimeout: 1_000 } } as CriquetConfig;
   const shims = new Shims(config, containerd, sandboxes, containers, { proc } as NodeRoots);
-  return { asked, shims, pause: new PauseTask(containerd, sandboxes, shims) };
+  return { asked, shims, phase: () => sandbox.phase, pause: new PauseTask(containerd, sandboxes, shims) };
 }
 
 test('a process is added to and deleted from the shim itself', async (t) => {
@@ -64,11 +66,12 @@ async function sleeping(t: Test) {
 test('a pause process that the shim has started is killed, and no OCI runtime run for it', async (t) => {
   const { child, pid } = await sleeping(t);
   const { proc, methods } = await fakeShim(t, 'sb', [pid], { Wait: answered(Buffer.from([0x08, 0x89, 0x01])) });
-  const { asked, pause } = around(proc, pid);
+  const { asked, pause, phase } = around(proc, pid);
   const ended = once(child, 'exit');
   await pause.remove('sb');
   t.equal((await ended)[1], 'SIGKILL');
   t.same([methods, asked], [['Wait'], ['delete']]);
+  t.equal(phase(), 'stopped');
 });
 
 test('a process that has the pid of a pause process by now is left alone', async (t) => {
