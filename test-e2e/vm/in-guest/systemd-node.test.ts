@@ -118,6 +118,9 @@ await onEachEngine(
         command: ['sh', '-c', 'dd if=/dev/zero of=/dev/shm/x bs=1M count=20 2>/dev/null; echo ready; while :; do :; done'],
         linux: { resources: { memoryLimitInBytes: 64n * MIB, cpuPeriod: 100_000n, cpuQuota: 10_000n } },
       });
+      await eventually(async () => {
+        if ((await container.log()).length === 0) throw new Error('dd runs');
+      });
       // A quota that is used up makes tasks wait for CPU: its pressure cannot stay 0.
       const stats = await eventually(async () => {
         const { stats: now } = await runtime.containerStats({ containerId: container.id }, CALL);

@@ -47,7 +47,8 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     try {
       return await shim.wait(containerId, execId, { signal });
     } catch (error) {
-      this.known.delete(sandboxId);
+      // It may be another by now; not where nobody waits any more.
+      if (!signal.aborted) this.known.delete(sandboxId);
       throw error;
     }
   }
@@ -59,7 +60,8 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
   async shutDown(sandboxId: string): Promise<void> {
     if (this.containers.all().some((container) => container.sandboxId === sandboxId)) return;
     try {
-      const shim = this.known.get(sandboxId) ?? (await this.listed(sandboxId));
+      // One that was started since the last look must be found.
+      const shim = this.known.get(sandboxId) ?? (await this.listed(sandboxId, 0));
       await shim?.shutDown(sandboxId);
     } catch (error) {
       if (!isUnavailable(error)) throw error;
@@ -109,9 +111,9 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
   }
 
   /** The one that says in its command that it is the sandbox's. */
-  private async listed(sandboxId: string): Promise<ShimTasks | undefined> {
+  private async listed(sandboxId: string, maxAgeMs = LOOK_MS): Promise<ShimTasks | undefined> {
     const now = performance.now();
-    if (this.looked === undefined || now - this.lookedAt > LOOK_MS) {
+    if (this.looked === undefined || now - this.lookedAt > maxAgeMs) {
       this.lookedAt = now;
       this.looked = shimProcesses(this.roots.proc, this.config.containerd.namespace);
     }

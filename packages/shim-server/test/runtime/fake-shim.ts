@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,5 +54,15 @@ export async function fakeShim(t: Test, sandboxId: string, children: readonly nu
     server.close();
     await rm(proc, { recursive: true });
   });
-  return { proc, methods, socketPath: address, /** A process of somebody else. */ stranger: (pid: number) => process(pid, 1, ['/bin/other']) };
+  const [shown, hidden] = [join(proc, String(SHIM_PID)), join(proc, 'hidden')];
+  return {
+    proc,
+    methods,
+    socketPath: address,
+    /** A process of somebody else. */
+    stranger: (pid: number) => process(pid, 1, ['/bin/other']),
+    /** As long as it has not been started yet. */
+    hide: () => rename(shown, hidden),
+    show: () => rename(hidden, shown),
+  };
 }

@@ -95,3 +95,27 @@ test('the shim of a removed sandbox is ended with its socket, unless a container
   await shims.shutDown('sb');
   await shims.shutDown('of nobody');
 });
+
+test('a wait that nobody needs any more says nothing of the shim', async (t) => {
+  const { proc, methods, stranger } = await fakeShim(t, 'sb', [20], { Exec: answered() });
+  const { asked, shims } = around(proc, 20);
+  await shims.exec(EXEC);
+  const over = new AbortController();
+  const waiting = shims.wait('c1', '', over.signal);
+  over.abort(new Error('over'));
+  await t.rejects(waiting, { message: 'over' });
+  // Looked for again, it would not be found.
+  await stranger(20);
+  await shims.exec(EXEC);
+  t.same([methods, asked], [['Exec', 'Exec'], []]);
+});
+
+test('a shim that was started since the last look is ended too', async (t) => {
+  const { proc, methods, hide, show } = await fakeShim(t, 'sb', [], { Shutdown: answered() });
+  const { shims } = around(proc, 0, []);
+  await hide();
+  await t.rejects(shims.wait('sb', '', new AbortController().signal), { code: status.NOT_FOUND });
+  await show();
+  await shims.shutDown('sb');
+  t.same(methods, ['Shutdown']);
+});
