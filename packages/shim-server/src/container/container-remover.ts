@@ -18,7 +18,6 @@ import { ContainerStopper } from './container-stopper.js';
 import { DeclaredVolumes } from './declared-volumes.js';
 import { ImageVolumes } from './image-volumes.js';
 import { ContainerWatch } from './container-watch.js';
-import { PreparedRootfs } from './prepared-rootfs.js';
 import { settledWithin } from './settled-within.js';
 
 /** How long a removal waits for what follows a container's end by itself, which is tried again for as long as it fails. */
@@ -33,7 +32,6 @@ export class ContainerRemover {
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
     @inject(ContainerStopper) private readonly stopper: ContainerStopper,
-    @inject(PreparedRootfs) private readonly prepared: PreparedRootfs,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ImageVolumes) private readonly imageVolumes: ImageVolumes,
     @inject(DeclaredVolumes) private readonly declaredVolumes: DeclaredVolumes,
@@ -86,8 +84,6 @@ export class ContainerRemover {
     await steps.do('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
     await steps.do('remove the checkpoint', () => this.captures.discard(containerId));
     await steps.do('remove the container record', () => this.containers.remove(containerId));
-    this.watch.forget(containerId);
-    this.prepared.take(containerId);
     return true;
   }
 }

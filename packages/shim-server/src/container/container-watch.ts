@@ -48,7 +48,11 @@ export class ContainerWatch {
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(OomKills) private readonly oomKills: OomKills,
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
-  ) {}
+  ) {
+    containers.observe((before, after) => {
+      if (before !== undefined && after === undefined) this.gone.delete(before.id);
+    });
+  }
 
   begin(containerId: string): void {
     const { signal } = this.ended;
@@ -80,11 +84,6 @@ export class ContainerWatch {
   /** Whether task, cgroup and FIFOs are known to be gone; a daemon that did not see the end does not know. */
   isReleased(containerId: string): boolean {
     return this.gone.has(containerId);
-  }
-
-  /** The container is gone too. */
-  forget(containerId: string): void {
-    this.gone.delete(containerId);
   }
 
   stop(): void {

@@ -80,19 +80,15 @@ export class CallRecord implements CallContext {
   end(): void {
     const { level } = this.kind;
     if (this.daemonLog.isLevelEnabled(level)) this.log[level]({ milliseconds: this.milliseconds() }, 'ok');
-    this.over();
+    this.answered = true;
   }
 
   /** It did not; what the caller is told. */
   fail(error: unknown): { readonly code: Status['code']; readonly details: string } {
     const { code, message } = toStatus(error);
     this.log[UNREMARKABLE.has(code) ? 'debug' : 'warn']({ code: status[code], error: message, milliseconds: this.milliseconds() }, 'failed');
-    this.over();
-    return { code, details: message };
-  }
-
-  private over(): void {
     this.answered = true;
+    return { code, details: message };
   }
 
   private abort(controller: AbortController): void {

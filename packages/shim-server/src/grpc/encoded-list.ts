@@ -1,9 +1,4 @@
-import { EncodedReply } from './encoded-reply.js';
-
-/** What a message type of CRI offers. */
-interface Encoder<T> {
-  encode(message: T): { finish(): Uint8Array };
-}
+import { EncodedReply, type Encoder } from './encoded-reply.js';
 
 /**
  * Lists whose items are encoded once for each change and not for each call: a record is replaced when it changes, so what it was encoded to holds for as long

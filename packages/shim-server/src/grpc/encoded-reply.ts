@@ -1,9 +1,13 @@
+/** What a message type of CRI offers. */
+export interface Encoder<Message> {
+  encode(message: Message): { finish(): Uint8Array };
+}
+
 /** A reply in the wire's own form: it is sent as it is. */
 export class EncodedReply {
   constructor(readonly bytes: Buffer) {}
 
-  /** @param type what a message type of CRI offers */
-  static of<Message>(type: { encode(message: Message): { finish(): Uint8Array } }, message: Message): EncodedReply {
+  static of<Message>(type: Encoder<Message>, message: Message): EncodedReply {
     const bytes = type.encode(message).finish();
     return new EncodedReply(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   }

@@ -22,7 +22,7 @@ import type { Layout } from '../state/layout.js';
 import { isObjectId } from '../state/object-id.js';
 import type { RecordCodec } from '../state/record-codec.js';
 import { KIND_LABEL, type RecordKind } from '../state/record-labels.js';
-import { sandboxCodec, type SandboxRecord } from '../state/sandbox-record.js';
+import { sandboxCodec, stopped, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { StepOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
@@ -131,7 +131,7 @@ export class Recovery {
     // Beginning to watch is enough where the shim does not answer: the end of the process is noticed then.
     const task = await this.taskOrSilence(id);
     if (task === undefined || (task !== 'silent' && task.status === 'stopped')) {
-      this.sandboxes.amend(id, (record) => ({ ...record, phase: 'stopped', pid: 0 }));
+      this.sandboxes.amend(id, stopped);
       return;
     }
     this.sandboxWatch.begin(id);

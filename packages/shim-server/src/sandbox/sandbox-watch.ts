@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { lifetime } from '../runtime/lifetime.js';
 import { ProcessEnd } from '../runtime/process-end.js';
+import { stopped } from '../state/sandbox-record.js';
 import { Token, type Sandboxes } from '../tokens.js';
 import { SandboxTeardown } from './sandbox-teardown.js';
 
@@ -22,7 +23,7 @@ export class SandboxWatch {
       (exit) => {
         if (this.sandboxes.get(sandboxId)?.phase !== 'ready' || this.teardown.isStopping(sandboxId)) return;
         this.log.info({ podSandboxId: sandboxId, exitStatus: exit.exitStatus }, 'pause process ended');
-        this.sandboxes.amend(sandboxId, (record) => ({ ...record, phase: 'stopped', pid: 0 }));
+        this.sandboxes.amend(sandboxId, stopped);
       },
       () => undefined,
     );
