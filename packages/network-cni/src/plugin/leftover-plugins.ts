@@ -1,6 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readProcFile } from './read-proc-file.js';
 
 export interface LeftoverPluginsOptions {
   /** Milliseconds to wait for the killed to end; one in an uninterruptible system call does not. Default 5000. */
@@ -39,7 +40,7 @@ async function pluginsOf(containerIds: ReadonlySet<string>, proc: string): Promi
   const found = await Promise.all(
     pids.map(async (pid) => {
       // Not to be read, or empty: it has ended, and only its parent has not noticed yet.
-      const environment = await readFile(join(proc, pid, 'environ'), 'latin1').catch(() => '');
+      const environment = await readProcFile(join(proc, pid, 'environ')).catch(() => '');
       const variable = environment.split('\0').find((line) => line.startsWith(VARIABLE));
       return variable !== undefined && containerIds.has(variable.slice(VARIABLE.length)) ? [Number(pid)] : [];
     }),

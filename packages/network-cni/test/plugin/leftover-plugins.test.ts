@@ -43,3 +43,12 @@ test('nothing to do is done at once', async (t) => {
   t.same(await endLeftoverPlugins(new Set()), []);
   t.same(await endLeftoverPlugins(new Set([id()])), []);
 });
+
+test('a long environment is read to its end', async (t) => {
+  const mine = id();
+  const env = { PATH: process.env.PATH, ...Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`A${index}`, 'x'.repeat(8_000)])), CNI_CONTAINERID: mine };
+  const sleep = spawn('sleep', ['1000'], { env, stdio: 'ignore' });
+  t.teardown(() => sleep.kill('SIGKILL'));
+  await once(sleep, 'spawn');
+  t.same(await endLeftoverPlugins(new Set([mine])), [sleep.pid]);
+});

@@ -8,6 +8,7 @@ import { ContainerRemover } from '../container/container-remover.js';
 import { ContainerWatch } from '../container/container-watch.js';
 import { ImageUsers } from '../container/image-users.js';
 import { toStatus } from '../grpc/status.js';
+import { PauseStart } from '../sandbox/pause-start.js';
 import { PodRemoval } from '../sandbox/pod-removal.js';
 import { SandboxWatch } from '../sandbox/sandbox-watch.js';
 import { SandboxTeardown } from '../sandbox/sandbox-teardown.js';
@@ -30,6 +31,8 @@ import { Token, type Containers, type NodeRoots, type Sandboxes } from '../token
 
 /** How long containerd may take for what is asked about one object. */
 const OBJECT_TIMEOUT_MS = 5_000;
+/** What runs is watched by containerd's events first: its shim is looked for, and asked, when the daemon serves. */
+const BEHIND_START_MS = 500;
 /** How long one object may hold up the start, whatever hangs; its recovery goes on behind. */
 const START_LIMIT_MS = 6_000;
 
@@ -50,6 +53,7 @@ export class Recovery {
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerRemover) private readonly remover: ContainerRemover,
+    @inject(PauseStart) private readonly pauseStart: PauseStart,
     @inject(PodRemoval) private readonly podRemoval: PodRemoval,
     @inject(ImageUsers) private readonly users: ImageUsers,
     @inject(CaptureWork) private readonly captures: CaptureWork,
@@ -134,7 +138,8 @@ export class Recovery {
       this.sandboxes.amend(id, stopped);
       return;
     }
-    this.sandboxWatch.begin(id);
+    if (task !== 'silent' && task.status === 'created') this.pauseStart.begin(id);
+    this.sandboxWatch.begin(id, BEHIND_START_MS);
   }
 
   /**
@@ -205,7 +210,7 @@ export class Recovery {
       if (task !== undefined || (await this.io.hasFifos(id))) await this.io.attach(resumed);
     } finally {
       // Also without its log it must not be taken for running for ever.
-      this.watch.begin(id);
+      this.watch.begin(id, runs(task) ? BEHIND_START_MS : 0);
     }
     if (task === undefined) await this.watch.exited(id);
   }
@@ -264,6 +269,10 @@ export class Recovery {
       throw error;
     }
   }
+}
+
+function runs(task: { status: TaskStatus } | 'silent' | undefined): boolean {
+  return task !== undefined && task !== 'silent' && task.status === 'running';
 }
 
 function withinLimit(): { timeoutMs: number } {
