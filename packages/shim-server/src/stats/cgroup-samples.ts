@@ -20,8 +20,8 @@ export interface CgroupSample {
   readonly memory?: Memory;
   readonly swap?: Swap;
   readonly pressure: { readonly cpu?: PsiStats; readonly memory?: PsiStats; readonly io?: PsiStats };
-  /** Process ids as the daemon's PID namespace counts them. */
-  readonly processes: readonly number[];
+  /** Process ids as the daemon's PID namespace counts them; read when they are asked for first. */
+  readonly processes: () => Promise<readonly number[]>;
 }
 
 /**
@@ -61,9 +61,9 @@ export class CgroupSamples {
   }
 
   private async read(files: CgroupFiles, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Promise<CgroupSample> {
-    const processes = readProcesses(files, this.turns);
     const figures = await this.turns.run(() => readFigures(files, before, note));
-    return { ...figures, processes: await processes };
+    let processes: Promise<readonly number[]> | undefined;
+    return { ...figures, processes: () => (processes ??= readProcesses(files, this.turns)) };
   }
 }
 
@@ -74,8 +74,8 @@ function readFigures(files: CgroupFiles, before: CpuPoint | undefined, note: (po
   const memory = readMemory(files);
   const swap = readSwap(files, memory);
   const cpuPressure = readPressure(files, 'cpu');
-  const memoryPressure = readPressure(files, 'memory');
-  const ioPressure = readPressure(files, 'io');
+  // The kernel keeps all three of a cgroup or none.
+  const [memoryPressure, ioPressure] = cpuPressure === undefined ? [] : [readPressure(files, 'memory'), readPressure(files, 'io')];
   const point = cpu === undefined ? undefined : { at: clock, usage: cpu.usage };
   if (point !== undefined) note(point);
   const nanoCores = point === undefined ? undefined : cpuRate(before, point);

@@ -36,8 +36,8 @@ export class PodUsage {
   /** CRI PodSandboxStats; of a pod that is not ready only what its containers have. */
   async of(sandbox: SandboxRecord): Promise<PodSandboxStats> {
     const containers = this.containers.all().filter(({ sandboxId, phase }) => sandboxId === sandbox.id && phase !== 'creating');
-    const [sample, devices, ...containerStats] = await Promise.all([
-      this.sample(sandbox),
+    const [{ sample, processes }, devices, ...containerStats] = await Promise.all([
+      this.sample(sandbox).then(async (taken) => ({ sample: taken, processes: await taken?.processes() })),
       this.networkDevices(sandbox),
       ...containers.map((container) => this.containerUsage.of(container)),
     ]);
@@ -50,7 +50,7 @@ export class PodUsage {
         memory,
         io,
         network: devices && networkUsage(devices),
-        process: sample && { timestamp: sample.at, processCount: { value: BigInt(sample.processes.length) } },
+        process: sample && { timestamp: sample.at, processCount: { value: BigInt(processes?.length ?? 0) } },
         containers: containerStats,
       },
       windows: undefined,

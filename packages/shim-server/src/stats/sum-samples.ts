@@ -24,7 +24,7 @@ function add(a: CgroupSample, b: CgroupSample): CgroupSample {
       ? {}
       : { swap: { usage: a.swap.usage + b.swap.usage, ...(swapLimit === undefined ? {} : { limit: swapLimit }) } }),
     pressure: {},
-    processes: [...a.processes, ...b.processes],
+    processes: async () => (await Promise.all([a.processes(), b.processes()])).flat(),
   };
 }
 

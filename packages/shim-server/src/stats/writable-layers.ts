@@ -10,6 +10,8 @@ import { Token } from '../tokens.js';
 
 /** How long figures are good for: the snapshotter walks the files of the layer. As ImageFsInfo counts. */
 const MAX_AGE_MS = 10_000;
+/** So old they still do, while new ones are measured behind the answer: a kubelet asks every ten seconds, and gets what was measured when it asked before. */
+const STALE_MS = 30_000;
 /** How long a call waits for new figures; then it has the last ones, with their time, or none. */
 const PATIENCE_MS = 2_000;
 const MEASURED_AT_ONCE = 4;
@@ -47,12 +49,14 @@ export class WritableLayers {
   async of({ id: containerId, snapshotter }: ContainerRecord, ended: boolean): Promise<FilesystemUsage | undefined> {
     const layer = this.layers.get(containerId) ?? { measuredAt: Number.NEGATIVE_INFINITY };
     this.layers.set(containerId, layer);
-    if (layer.final === true || performance.now() - layer.measuredAt < MAX_AGE_MS) return layer.latest;
+    const age = performance.now() - layer.measuredAt;
+    if (layer.final === true || age < MAX_AGE_MS) return layer.latest;
     layer.underWay ??= this.slots
       .run(undefined, () => this.measure(containerId, snapshotter, layer, ended))
       // A layer that is not there (yet), or a containerd that does not answer, must not fail a list.
       .catch(() => undefined)
       .finally(() => delete layer.underWay);
+    if (age < STALE_MS && !ended) return layer.latest;
     const patience = new AbortController();
     const late = pause(PATIENCE_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined);
     await Promise.race([layer.underWay, late]);

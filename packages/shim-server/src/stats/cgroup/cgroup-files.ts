@@ -47,16 +47,21 @@ export class CgroupFiles {
   }
 
   /** A flat keyed file: a name and a number a line. */
-  keyed(controller: string, file: string): ReadonlyMap<string, bigint> | undefined {
+  keyed(controller: string, file: string): KeyedFigures | undefined {
     const text = this.text(controller, file);
-    if (text === undefined) return undefined;
-    const values = new Map<string, bigint>();
-    for (const line of text.split('\n')) {
-      const [key = '', value] = line.split(' ');
-      const number = wholeNumber(value);
-      if (number !== undefined) values.set(key, number);
-    }
-    return values;
+    return text === undefined ? undefined : new KeyedFigures(text);
+  }
+}
+
+/** What a flat keyed file says. It is searched for each name, since of some forty lines a few are asked for. */
+export class KeyedFigures {
+  constructor(private readonly text: string) {}
+
+  get(name: string): bigint | undefined {
+    const start = this.text.startsWith(`${name} `) ? 0 : this.text.indexOf(`\n${name} `) + 1;
+    if (start === 0 && !this.text.startsWith(`${name} `)) return undefined;
+    const end = this.text.indexOf('\n', start);
+    return wholeNumber(this.text.slice(start + name.length + 1, end === -1 ? undefined : end));
   }
 }
 

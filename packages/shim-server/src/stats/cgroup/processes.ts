@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopTurns } from '../../runtime/loop-turns.js';
 import { readTextSync } from '../read-text-sync.js';
@@ -31,7 +31,8 @@ async function processesBelow(directory: string, turns: LoopTurns, depth: number
 
 function readDirectory(directory: string): { readonly pids: number[]; readonly children: string[] } | undefined {
   try {
-    const children = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    // A directory is linked by itself, by its name, and by each that lies in it; where a file system counts otherwise, it is read.
+    const children = statSync(directory).nlink === 2 ? [] : readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const lines = (readTextSync(join(directory, 'cgroup.procs')) ?? '').split('\n').filter((line) => line !== '' && line !== '0');
     return { pids: lines.map(Number), children: children.map(({ name }) => name) };
   } catch {

@@ -99,11 +99,12 @@ export class ContainerMetricsReader {
     const sample = await this.usage.sample(container);
     if (sample === undefined) return;
     const threads = readThreads(files);
+    const processes = await sample.processes();
     const [open, openLimit] = await Promise.all([
-      countOpenFiles(sample.processes, this.roots.proc),
+      countOpenFiles(processes, this.roots.proc),
       readOpenFilesLimit(container.pid, this.roots.proc),
     ]);
-    list.add('container_processes', BigInt(sample.processes.length), [], sample.at);
+    list.add('container_processes', BigInt(processes.length), [], sample.at);
     list.add('container_threads', threads);
     list.add('container_file_descriptors', open.descriptors);
     list.add('container_sockets', open.sockets);
