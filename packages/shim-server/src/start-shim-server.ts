@@ -20,6 +20,7 @@ import { FifoKeeper } from './runtime/fifo-keeper.js';
 import { NetworkConfigs } from './runtime/network-configs.js';
 import { OwedWork } from './runtime/owed-work.js';
 import { Recovery } from './recovery/recovery.js';
+import { PauseStart } from './sandbox/pause-start.js';
 import { SandboxWatch } from './sandbox/sandbox-watch.js';
 import { requireCertificate } from './streaming/certificate.js';
 import { Token } from './tokens.js';
@@ -92,6 +93,7 @@ export async function startShimServer({ config, logger, replacements }: ShimServ
     undo.push(() => {
       root.resolve(ContainerWatch).stop();
       root.resolve(SandboxWatch).stop();
+      root.resolve(PauseStart).stop();
       root.resolve(OwedWork).stop();
     });
     void root.resolve(CheckpointReadiness).probe();

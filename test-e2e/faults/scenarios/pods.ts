@@ -65,6 +65,12 @@ export const podScenarios: readonly Scenario[] = [
     prepare: (node, count) => Promise.resolve({ calls: runs(node, count) }),
   },
   {
+    name: 'the start of a pause process',
+    places: placesOf('PauseStart', 'steps'),
+    provides: ['a pod network'],
+    prepare: (node, count) => Promise.resolve({ calls: runs(node, count) }),
+  },
+  {
     name: 'RunPodSandbox that fails',
     places: placesOf('RunPodSandbox', 'undo'),
     provides: ['a pod network', 'a user namespace'],

@@ -54,13 +54,14 @@ export class ContainerWatch {
     });
   }
 
-  begin(containerId: string): void {
+  /** @param listenMs how long containerd's events are all that is listened to. Default 0 */
+  begin(containerId: string, listenMs = 0): void {
     const { signal } = this.ended;
     const container = this.containers.get(containerId);
     // Known already unless this is a new daemon.
     if (container !== undefined) void this.oomKills.expect(container);
     const steps = Steps.of('ContainerExit', this.failpoints, this.log.child({ containerId }));
-    const exited = this.processEnd.of(containerId, { signal, onShim: true }).then((exit) => this.recordExit(containerId, exit, steps));
+    const exited = this.processEnd.of(containerId, { signal, onShim: true, listenMs }).then((exit) => this.recordExit(containerId, exit, steps));
     const released = exited.then(() => this.release(containerId, steps));
     exited.catch(() => undefined);
     released

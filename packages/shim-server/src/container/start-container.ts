@@ -9,10 +9,12 @@ import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
 import { discardTask } from '../runtime/reach-task.js';
+import { BEHIND_ANSWER_MS } from '../runtime/process-end.js';
 import { ownedIo } from '../runtime/io-owner.js';
 import { withContext } from '../runtime/mount-context.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { RuntimeHandlers, type RuntimeHandler } from '../runtime/runtime-handlers.js';
+import { PauseStart } from '../sandbox/pause-start.js';
 import { onNode, podUserNamespace, ROOT_USER } from '../spec/index.js';
 import { unixNanosSince } from '../state/clock.js';
 import type { ContainerExit, ContainerRecord } from '../state/container-record.js';
@@ -55,6 +57,7 @@ export class StartContainer {
     @inject(RuntimeHandlers) private readonly handlers: RuntimeHandlers,
     @inject(ContainerIo) private readonly io: ContainerIo,
     @inject(ContainerLocks) private readonly locks: ContainerLocks,
+    @inject(PauseStart) private readonly pauseStart: PauseStart,
     @inject(PreparedRootfs) private readonly prepared: PreparedRootfs,
     @inject(ContainerWatch) private readonly watch: ContainerWatch,
     @inject(Restoration) private readonly restoration: Restoration,
@@ -79,6 +82,7 @@ export class StartContainer {
     }
     // Recovery could not finish; a task that is left is replaced.
     if (container.discarding === true) container = await this.containers.update(id, ({ discarding: _, ...record }) => record);
+    await this.pauseStart.settled(container.sandboxId);
     const sandbox = this.sandboxes.require(container.sandboxId);
     if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
     const steps = Steps.of('StartContainer', this.failpoints, log);
@@ -86,7 +90,7 @@ export class StartContainer {
     try {
       const pid = await this.startTask(container, sandbox, steps, rollback);
       this.containers.amend(id, (record) => ({ ...record, phase: 'running', pid, startedAt: unixNanosSince(record.createdAt) }));
-      this.watch.begin(id);
+      this.watch.begin(id, BEHIND_ANSWER_MS);
       await this.restoration.forget(container);
     } catch (failure) {
       const error = await this.restoration.explain(container, failure);

@@ -25,6 +25,9 @@ export interface ProcessEndOptions {
   readonly listenMs?: number;
 }
 
+/** After the start of what is to live long: its shim is looked for, and asked, when the answer to the start is on its way. */
+export const BEHIND_ANSWER_MS = 20;
+
 /** How long containerd gets to announce the exit of a task whose shim is gone. */
 const ANNOUNCEMENT_MS = 1_000;
 /** The same for what a shim could not tell while containerd was away: it tries again after one, two and three seconds more. */

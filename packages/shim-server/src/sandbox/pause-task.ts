@@ -19,7 +19,7 @@ export class PauseTask {
     @inject(Shims) private readonly shims: Shims,
   ) {}
 
-  /** Creates and starts it. @returns its pid */
+  /** @returns its pid */
   async create(sandboxId: string, rootfs: readonly Mount[], handler: RuntimeHandler, signal?: AbortSignal): Promise<number> {
     const { tasks } = this.containerd;
     const options = signal === undefined ? {} : { signal };
@@ -37,8 +37,15 @@ export class PauseTask {
     );
   }
 
-  async start(sandboxId: string, signal?: AbortSignal): Promise<void> {
-    await this.containerd.tasks.start(sandboxId, undefined, signal === undefined ? {} : { signal });
+  /** One that runs already, by a daemon that was killed before it heard of it, is fine. */
+  async start(sandboxId: string): Promise<void> {
+    const { tasks } = this.containerd;
+    try {
+      await tasks.start(sandboxId);
+    } catch (error) {
+      const { status } = await tasks.get(sandboxId).catch(() => ({ status: 'unknown' }));
+      if (status !== 'running') throw error;
+    }
   }
 
   /** Kills it and removes the task; one that is gone already, with or without its shim, is fine. */

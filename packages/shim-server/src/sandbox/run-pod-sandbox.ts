@@ -7,6 +7,7 @@ import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
+import { BEHIND_ANSWER_MS } from '../runtime/process-end.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
 import { needsLevel, type NodeFacts } from '../spec/index.js';
 import { configDigest } from '../state/config-digest.js';
@@ -20,6 +21,7 @@ import type { StepOf, UndoOf } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { together } from '../steps/together.js';
 import { Token, type Sandboxes } from '../tokens.js';
+import { PauseStart } from './pause-start.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
@@ -33,7 +35,7 @@ import { validateSandboxConfig } from './validate-sandbox-config.js';
 type RunSteps = Steps<StepOf<'RunPodSandbox'>>;
 type RunRollback = Rollback<UndoOf<'RunPodSandbox'>>;
 
-/** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process. */
+/** CRI RunPodSandbox: record, netns, then the pod's network beside its pause process, which is started behind the answer. */
 @scoped(Lifecycle.ContainerScoped)
 export class RunPodSandbox {
   private readonly creations = new Creations();
@@ -48,6 +50,7 @@ export class RunPodSandbox {
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(SandboxPlanner) private readonly planner: SandboxPlanner,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
+    @inject(PauseStart) private readonly pauseStart: PauseStart,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
@@ -137,7 +140,7 @@ export class RunPodSandbox {
       });
       const [ips, pid] = await together(
         this.attach(plan, netns, steps, rollback),
-        together(files, netns).then(() => this.startPause(id, plan, steps, rollback)),
+        together(files, netns).then(() => this.createPause(id, plan, steps, rollback)),
         steps.do('put the sandbox into its store', async () => {
           rollback.add('remove the sandbox from its store', () => this.containerd.sandboxes.delete(id).catch(ignoreNotFound));
           await this.containerd.sandboxes.create({ id, runtime: plan.frame.runtime, labels: ownedBy(id) });
@@ -151,7 +154,8 @@ export class RunPodSandbox {
         });
         await this.sandboxes.update(id, (record) => ({ ...record, phase: 'ready', ips, pid }));
       });
-      this.watch.begin(id);
+      this.pauseStart.begin(id);
+      this.watch.begin(id, BEHIND_ANSWER_MS);
       return id;
     } catch (error) {
       const undone = await rollback.run();
@@ -173,8 +177,8 @@ export class RunPodSandbox {
     });
   }
 
-  private async startPause(id: string, plan: SandboxPlan, steps: RunSteps, rollback: RunRollback): Promise<number> {
-    const pid = await steps.do('create the pause process', async () => {
+  private createPause(id: string, plan: SandboxPlan, steps: RunSteps, rollback: RunRollback): Promise<number> {
+    return steps.do('create the pause process', async () => {
       rollback.add('remove the pause process', async (signal) => {
         await this.pauseTask.remove(id, signal);
         await this.cgroups.remove(plan.record);
@@ -182,7 +186,5 @@ export class RunPodSandbox {
       });
       return this.pauseTask.create(id, await plan.rootfs(), plan.handler);
     });
-    await steps.do('start the pause process', () => this.pauseTask.start(id));
-    return pid;
   }
 }

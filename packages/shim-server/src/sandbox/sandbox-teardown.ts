@@ -6,12 +6,13 @@ import { ignoreNotFound } from '../runtime/already-gone.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { Shims } from '../runtime/shims.js';
-import { KeyedMutex } from '../state/keyed-mutex.js';
+import { KeyedMutex, orAbort } from '../state/keyed-mutex.js';
 import { stopped, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { DiscardSandboxStep, StopSandboxStep } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
 import { Token, type Sandboxes } from '../tokens.js';
+import { PauseStart } from './pause-start.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
 import { SandboxFiles } from './sandbox-files.js';
@@ -30,6 +31,7 @@ export class SandboxTeardown {
     @inject(Token.Failpoints) private readonly failpoints: Failpoints,
     @inject(Token.Logger) private readonly log: Logger,
     @inject(PauseTask) private readonly pauseTask: PauseTask,
+    @inject(PauseStart) private readonly pauseStart: PauseStart,
     @inject(PodNetwork) private readonly network: PodNetwork,
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
@@ -63,7 +65,7 @@ export class SandboxTeardown {
   private async end(sandbox: SandboxRecord, steps: Steps<StopSandboxStep>, signal: AbortSignal | undefined): Promise<void> {
     const { id } = sandbox;
     const [paused, detached] = await Promise.allSettled([
-      steps.do('remove the pause process', () => this.pauseTask.remove(id, signal)),
+      steps.do('remove the pause process', () => this.removePause(id, signal)),
       this.detach(sandbox, steps, signal),
     ]);
     try {
@@ -111,6 +113,12 @@ export class SandboxTeardown {
       const steps = Steps.of('OwedTeardown', this.failpoints, this.log.child({ podSandboxId: sandboxId }));
       await (failed ? this.remove(sandboxId, steps, signal) : this.stop(sandboxId, steps, signal));
     });
+  }
+
+  /** What an OCI runtime is still starting is left to it, unless the caller does not wait. */
+  private async removePause(id: string, signal?: AbortSignal): Promise<void> {
+    await orAbort(this.pauseStart.settled(id), signal);
+    await this.pauseTask.remove(id, signal);
   }
 
   private async detach(sandbox: SandboxRecord, steps: Steps<StopSandboxStep>, signal?: AbortSignal): Promise<void> {

@@ -18,8 +18,9 @@ export class SandboxWatch {
     @inject(Token.Logger) private readonly log: Logger,
   ) {}
 
-  begin(sandboxId: string): void {
-    void this.processEnd.of(sandboxId, { signal: this.ended.signal, onShim: true }).then(
+  /** @param listenMs how long containerd's events are all that is listened to. Default 0 */
+  begin(sandboxId: string, listenMs = 0): void {
+    void this.processEnd.of(sandboxId, { signal: this.ended.signal, onShim: true, listenMs }).then(
       (exit) => {
         if (this.sandboxes.get(sandboxId)?.phase !== 'ready' || this.teardown.isStopping(sandboxId)) return;
         this.log.info({ podSandboxId: sandboxId, exitStatus: exit.exitStatus }, 'pause process ended');

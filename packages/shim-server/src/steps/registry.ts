@@ -70,7 +70,6 @@ export const CALL_STEPS = {
       'put the sandbox into its store',
       'attach to the pod network',
       'create the pause process',
-      'start the pause process',
       'record that it is ready',
     ],
     undo: [
@@ -84,6 +83,8 @@ export const CALL_STEPS = {
       'record that it has failed',
     ],
   },
+  /** Behind the answer of RunPodSandbox, or at the start of a daemon that finds it not done. */
+  PauseStart: { steps: ['start the pause process'], undo: [] },
   CreateContainer: {
     earlier: DISCARD_CONTAINER,
     steps: [

@@ -19,7 +19,7 @@ async function running(shim: Shim): Promise<{ pod: string; containerId: string }
 /** All but those about checkpoints and streams, which have tests of their own, and what criquet does by itself. */
 export type ScenarioCall = Exclude<
   Call,
-  'Exec' | 'CheckpointContainer' | 'CheckpointPod' | 'RestorePod' | 'ContainerExit' | 'Recovery' | 'OwedTeardown' | 'OwedContainerRemoval'
+  'PauseStart' | 'Exec' | 'CheckpointContainer' | 'CheckpointPod' | 'RestorePod' | 'ContainerExit' | 'Recovery' | 'OwedTeardown' | 'OwedContainerRemoval'
 >;
 
 export const CALL_SCENARIOS: Readonly<Record<ScenarioCall, CallScenario>> = {

@@ -148,7 +148,7 @@ test('containerd goes away in the middle of RunPodSandbox: what could not be tak
   const shim = await Shim.start();
   t.teardown(() => shim.close());
   let call: Promise<unknown> | undefined;
-  const release = await shim.failpoints.holdUntilReached('RunPodSandbox/start the pause process', () => {
+  const release = await shim.failpoints.holdUntilReached('RunPodSandbox/create the pause process', () => {
     call = shim.runPod().catch((error: unknown) => error);
   });
   shim.containerd.stop();

@@ -71,7 +71,7 @@ test('the record stands in containerd before the first effect, with labels, kind
     .map(({ name }) => name)
     .filter((name) => /^(containers\.(create|update)|tasks\.(create|start)|snapshots\.prepare)$/.test(name));
   t.same(effects, [
-    'containers.create', 'tasks.create', 'tasks.start', 'containers.update', // the sandbox
+    'containers.create', 'tasks.create', 'containers.update', 'tasks.start', // the sandbox
     'containers.create', 'snapshots.prepare', 'containers.update', // the container
   ]);
   const [sandboxRecord, containerRecord] = shim.containerd.control

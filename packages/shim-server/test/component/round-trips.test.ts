@@ -3,6 +3,9 @@ import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 // What a call asks containerd for, in the usual case: each is a round trip, and what changes something is a write to the disk.
 
+/** containerd.v1.types.Status */
+const RUNNING = 2;
+
 async function started(t: Test) {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
@@ -29,12 +32,18 @@ test('a pod with one container, one call after the other', async (t) => {
   const { shim, during } = await started(t);
   const { runtime } = shim.cri;
   let podSandboxId = '';
-  t.same(await during(async () => (podSandboxId = await shim.runPod())), [
+  const run = await during(async () => {
+    podSandboxId = await shim.runPod();
+    await eventually(() => {
+      if (shim.containerd.process(NAMESPACE, podSandboxId).status !== RUNNING) throw new Error('its pause process does not run');
+    });
+  });
+  t.same(run, [
     'containers.create', // the record, before anything else
     'containers.update', // ready
     'sandboxes.create',
     'tasks.create',
-    'tasks.start',
+    'tasks.start', // behind the answer
   ]);
   let containerId = '';
   // The update is of the user, which stands in the image.

@@ -259,7 +259,7 @@ test('a runtime that cannot map the ids of mounts refuses them', async (t) => {
   await t.rejects(shim.createContainer(pod, { mounts }), { code: FAILED_PRECONDITION, details: /mounts\[0\]\.uidMappings: the runtime handler cannot/ });
 });
 
-for (const step of ['write the record', 'write the pod files', 'pin the network namespace', 'attach to the pod network', 'create the pause process', 'start the pause process', 'record that it is ready'] as const) {
+for (const step of ['write the record', 'write the pod files', 'pin the network namespace', 'attach to the pod network', 'create the pause process', 'record that it is ready'] as const) {
   test(`RunPodSandbox with a user namespace fails at "${step}": nothing is left`, async (t) => {
     const shim = await start();
     t.teardown(() => shim.close());
