@@ -81,7 +81,7 @@ function failed(operation: Operation, plugin: string, exit: PluginExit): CniErro
   }
   const reported = parseError(exit.stdout);
   if (reported !== undefined) return operation.error({ failure: 'plugin', plugin, ...reported });
-  const msg = `exit code ${exit.exitCode}${exit.stdout.trim() === '' ? '' : `, and no error object but ${excerpt(exit.stdout)}`}`;
+  const msg = `exit code ${exit.exitCode ?? 'unknown'}${exit.stdout.trim() === '' ? '' : `, and no error object but ${excerpt(exit.stdout)}`}`;
   return operation.error({ failure: 'exit', plugin, msg, details: detail(exit.stderr) });
 }
 

@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawnProcess, type SpawnedProcess } from '../process/spawn-process.js';
+import { UNKNOWN_END, type ProcessEnd } from '../process/wait-status.js';
 import { keepHead, keepTail } from './bounded-output.js';
 import { PluginRunError, type PluginExit, type PluginRequest, type PluginRunFailure } from './plugin-runner.js';
 
@@ -11,22 +12,17 @@ export interface PluginProcessLimits {
   readonly reapMs: number;
 }
 
-/** Runs one process, in a session and process group of its own. */
+/** Runs one process, in a session and process group of its own: it delegates to others and calls iptables, and all of them die when it is stopped. */
 export function runPluginProcess(request: PluginRequest, timeoutMs: number, limits: PluginProcessLimits): Promise<PluginExit> {
   return new Promise((resolve, reject) => {
-    const notStarted = (cause: unknown): void => reject(spawnError(request.path, cause));
-    let child: ChildProcess;
+    let child: SpawnedProcess;
     try {
-      child = spawn(request.path, [], { cwd: '/', env: { ...request.env }, detached: true, stdio: 'pipe' });
+      child = spawnProcess({ path: request.path, env: request.env });
     } catch (cause) {
-      notStarted(cause); // ETXTBSY, E2BIG, a NUL in the environment
+      reject(spawnError(request.path, cause)); // ENOENT, EACCES, ETXTBSY, E2BIG, EAGAIN, EMFILE, a NUL in the environment
       return;
     }
     const { stdin, stdout, stderr } = child;
-    if (child.pid === undefined || stdin === null || stdout === null || stderr === null) {
-      child.once('error', notStarted); // ENOENT, EACCES, EAGAIN, EMFILE
-      return;
-    }
 
     let ended = false;
     let stopped: { readonly failure: PluginRunFailure; readonly message: string } | undefined;
@@ -38,7 +34,7 @@ export function runPluginProcess(request: PluginRequest, timeoutMs: number, limi
     });
     const logged = keepTail(stderr, limits.maxStderrBytes);
 
-    const settle = (exitCode: number | null, signal: NodeJS.Signals | null): void => {
+    const settle = ({ exitCode, signal }: ProcessEnd): void => {
       for (const timer of [deadline, drain, reap]) clearTimeout(timer);
       request.signal?.removeEventListener('abort', onAbort);
       if (stopped === undefined) resolve({ stdout: printed(), stderr: logged(), exitCode, signal });
@@ -49,35 +45,29 @@ export function runPluginProcess(request: PluginRequest, timeoutMs: number, limi
     const stop = (failure: PluginRunFailure, message: string): void => {
       if (ended || stopped !== undefined) return;
       stopped = { failure, message };
-      killGroup(child);
-      reap = setTimeout(() => settle(null, null), limits.reapMs);
+      child.killGroup();
+      reap = setTimeout(() => settle(UNKNOWN_END), limits.reapMs);
     };
     const onAbort = (): void => stop('aborted', 'stopped by its caller');
     const deadline = setTimeout(() => stop('timeout', `killed after ${Math.round(request.timeoutMs)} ms`), timeoutMs);
     request.signal?.addEventListener('abort', onAbort, { once: true });
 
-    child.once('exit', (exitCode, signal) => {
+    const closed = [stdout, stderr].map((stream) => new Promise((resolve) => stream.once('close', resolve)));
+    void child.ended.then(async (end) => {
       ended = true;
+      stdin.destroy();
+      if (stopped !== undefined) return settle(end);
       // a grandchild in the background may hold the pipes for ever: what the plugin itself printed lies in them by then. The end may be told before the
       // output, and after a stall timers come before what can be read: so reading comes once more first
-      if (stopped === undefined) drain = setTimeout(() => setImmediate(settle, exitCode, signal), limits.drainMs);
-      else settle(exitCode, signal);
+      drain = setTimeout(() => setImmediate(settle, end), limits.drainMs);
+      await Promise.all(closed);
+      settle(end);
     });
-    child.once('close', settle);
 
+    for (const stream of [stdout, stderr]) stream.on('error', () => undefined); // what was read of it counts
     stdin.on('error', () => undefined); // a plugin need not read its configuration
     stdin.end(request.stdin);
   });
-}
-
-/** A plugin delegates to others and calls iptables: the group dies, not only its leader. */
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    child.kill('SIGKILL'); // the group is gone, or not there yet
-  }
 }
 
 function spawnError(path: string, cause: unknown): PluginRunError {

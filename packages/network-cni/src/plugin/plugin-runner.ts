@@ -16,7 +16,7 @@ export interface PluginExit {
   readonly stdout: string;
   /** The end of it where it was long. */
   readonly stderr: string;
-  /** null when a signal ended it. */
+  /** null when a signal ended it, or, without one, when its end is not known: another part of this process has waited for it. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
 }

@@ -34,7 +34,8 @@ class FakeExit implements PluginExit {
     this.stdout = exit.stdout ?? '';
     this.stderr = exit.stderr ?? '';
     this.signal = exit.signal ?? null;
-    this.exitCode = exit.signal === undefined || exit.signal === null ? (exit.exitCode ?? 0) : null;
+    const { exitCode = 0 } = exit;
+    this.exitCode = this.signal === null ? exitCode : null;
   }
 }
 

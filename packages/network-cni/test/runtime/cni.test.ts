@@ -150,6 +150,7 @@ t.test('every way in which a plugin can go wrong', async (t) => {
   const cases: Array<[FakePlugin, Partial<CniError>]> = [
     [() => exited({ exitCode: 2, stderr: 'panic: oh no\n' }), { failure: 'exit', code: 0, msg: 'exit code 2', details: 'panic: oh no' }],
     [() => exited({ exitCode: 1, stdout: 'usage: plugin' }), { failure: 'exit', msg: 'exit code 1, and no error object but "usage: plugin"' }],
+    [() => exited({ exitCode: null }), { failure: 'exit', msg: 'exit code unknown' }],
     [() => exited({ exitCode: 1, stdout: '[1]' }), { failure: 'exit' }],
     [() => exited({ exitCode: 1, stdout: '{"cniVersion":"1.0.0"}' }), { failure: 'exit' }],
     [() => exited({ exitCode: 1, stdout: '{"code":7}' }), { failure: 'plugin', code: 7, msg: 'no message', details: '' }],
