@@ -11,6 +11,7 @@ import { orAbort } from '../state/keyed-mutex.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { DiscardContainerStep, EndStep } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
+import { together } from '../steps/together.js';
 import { Token, type Containers } from '../tokens.js';
 import { ContainerIo } from './container-io.js';
 import { ContainerLocks } from './container-locks.js';
@@ -79,10 +80,12 @@ export class ContainerRemover {
     await steps.do('delete the task', () => left(() => discardTask(this.containerd, containerId)));
     await steps.do('remove the cgroup', () => left(() => this.cgroups.remove(container)));
     await steps.do('remove the FIFOs', () => left(() => this.io.close(containerId)));
-    await steps.do('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId));
-    await steps.do('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? []));
-    await steps.do('remove the volumes of the image', () => this.declaredVolumes.remove(containerId));
-    await steps.do('remove the checkpoint', () => this.captures.discard(containerId));
+    await together(
+      steps.do('remove the snapshot', () => removeSnapshot(this.containerd.snapshots, container.snapshotter, containerId)),
+      steps.do('remove the image volumes', () => this.imageVolumes.remove(containerId, container.imageVolumes ?? [])),
+      steps.do('remove the volumes of the image', () => this.declaredVolumes.remove(containerId)),
+      steps.do('remove the checkpoint', () => this.captures.discard(containerId)),
+    );
     await steps.do('remove the container record', () => this.containers.remove(containerId));
     return true;
   }

@@ -11,6 +11,7 @@ import { stopped, type SandboxRecord } from '../state/sandbox-record.js';
 import type { Failpoints } from '../steps/failpoints.js';
 import type { DiscardSandboxStep, StopSandboxStep } from '../steps/registry.js';
 import { Steps } from '../steps/steps.js';
+import { together } from '../steps/together.js';
 import { Token, type Sandboxes } from '../tokens.js';
 import { PauseStart } from './pause-start.js';
 import { PauseTask } from './pause-task.js';
@@ -89,13 +90,18 @@ export class SandboxTeardown {
   discard(sandboxId: string, steps: Steps<DiscardSandboxStep>, signal?: AbortSignal): Promise<void> {
     return this.mutex.run(sandboxId, signal, async () => {
       const sandbox = this.sandboxes.get(sandboxId);
-      if (sandbox !== undefined) await steps.do('remove the cgroup of the pause process', () => this.cgroups.remove(sandbox));
-      await steps.do('remove the pod files', () => this.files.remove(sandboxId));
-      if (sandbox !== undefined) await steps.do('remove the snapshot of the pause process', () => this.rootfs.remove(sandbox));
-      await steps.do('remove the sandbox from its store', async () => {
-        await this.shims.shutDown(sandboxId);
-        await this.containerd.sandboxes.delete(sandboxId).catch(ignoreNotFound);
-      });
+      const own = sandbox === undefined ? [] : [
+        steps.do('remove the cgroup of the pause process', () => this.cgroups.remove(sandbox)),
+        steps.do('remove the snapshot of the pause process', () => this.rootfs.remove(sandbox)),
+      ];
+      await together(
+        ...own,
+        steps.do('remove the pod files', () => this.files.remove(sandboxId)),
+        steps.do('remove the sandbox from its store', async () => {
+          await this.shims.shutDown(sandboxId);
+          await this.containerd.sandboxes.delete(sandboxId).catch(ignoreNotFound);
+        }),
+      );
       await steps.do('remove the sandbox record', () => this.sandboxes.remove(sandboxId));
     });
   }
