@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -55,6 +55,41 @@ t.test('the FIFOs of a layout', async (t) => {
   await io.remove();
   t.throws(() => statSync(dir), { code: 'ENOENT' });
   await t.resolves(io.remove(), 'again');
+});
+
+t.test('the directory goes with whatever is in it, whoever made it', async (t) => {
+  const dir = join(t.testdir(), 'io');
+  const gone = (what: string) => t.throws(() => statSync(dir), { code: 'ENOENT' }, what);
+  const layout = { stdin: true, terminal: false };
+  await TaskIo.create(dir, layout);
+  await TaskIo.attach(dir, { stdin: false, terminal: true }).remove();
+  gone('attached, and not told of all FIFOs');
+  const partly = await TaskIo.create(dir, layout);
+  unlinkSync(partly.paths.stdout);
+  await partly.remove();
+  gone('one was removed by somebody else');
+  const emptied = await TaskIo.create(dir, layout);
+  await emptied.unlink();
+  t.same(await readdir(dir), []);
+  await emptied.unlink();
+  await emptied.remove();
+  gone('emptied before');
+  for (const remains of ['created', 'attached']) {
+    const full = await TaskIo.create(dir, both);
+    await mkdir(join(dir, 'more'));
+    await writeFile(join(dir, 'more', 'file'), '');
+    await (remains === 'created' ? full : TaskIo.attach(dir, both)).remove();
+    gone(`full, ${remains}`);
+  }
+  await writeFile(dir, '');
+  await TaskIo.attach(dir, both).remove();
+  gone('a file');
+  const first = await TaskIo.create(dir, both);
+  await TaskIo.attach(dir, both).remove();
+  await t.resolves(first.remove(), 'removed by another');
+  await TaskIo.create(dir, both);
+  await first.remove();
+  t.same((await readdir(dir)).sort(), ['stderr', 'stdout'], "another one's");
 });
 
 t.test('what cannot be made leaves nothing', async (t) => {
