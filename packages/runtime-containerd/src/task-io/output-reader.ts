@@ -1,4 +1,4 @@
-import { close, constants, open, read } from 'node:fs';
+import { close, constants, openSync, read } from 'node:fs';
 import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net';
 import { promisify } from 'node:util';
 
@@ -27,7 +27,6 @@ export interface OutputOptions {
 /** What a pipe holds. */
 export const PIPE_BYTES = 64 * 1024;
 
-const openFile = promisify(open);
 const closeFile = promisify(close);
 const readFile = promisify(read);
 
@@ -38,7 +37,9 @@ const readFile = promisify(read);
 export class OutputReader {
   /** Resolves after `sink.end` was called; a failure of the reading goes there. Rejects only with what `sink.end` throws. */
   readonly ended: Promise<void>;
-  private readonly closing = new AbortController();
+  private closed = false;
+  /** Ends the reading that is under way. */
+  private stop: () => void = () => undefined;
   private readonly readBytes: number;
 
   constructor(
@@ -52,18 +53,22 @@ export class OutputReader {
 
   /** Stops reading. What the sink is working on is finished first. */
   close(): void {
-    this.closing.abort();
+    this.closed = true;
+    this.stop();
   }
 
   private async run(expectWriter: boolean): Promise<void> {
     let failure: Error | undefined;
     try {
-      const fd = await openFile(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+      // Here and now: without blocking, a FIFO is opened for reading whether or not it has a writer (fifo(7)).
+      const fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
       const buffer = Buffer.allocUnsafeSlow(this.readBytes);
-      if (this.closing.signal.aborted || (!expectWriter && !(await this.writerIsThere(fd, buffer)))) await closeFile(fd);
-      else await this.pump(fd, buffer);
+      if (expectWriter || (await this.writerIsThere(fd, buffer))) await this.pump(fd, buffer);
+      else await closeFile(fd);
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
+      // Who makes the reader has it before it is told of a failed open.
+      await Promise.resolve();
     }
     this.sink.end(failure);
   }
@@ -74,7 +79,7 @@ export class OutputReader {
    */
   private async writerIsThere(fd: number, buffer: Buffer): Promise<boolean> {
     try {
-      while (!this.closing.signal.aborted) {
+      while (!this.closed) {
         const { bytesRead } = await readFile(fd, buffer, 0, buffer.length, null);
         if (bytesRead === 0) return false;
         await this.sink.data(buffer.subarray(0, bytesRead));
@@ -89,7 +94,6 @@ export class OutputReader {
 
   private pump(fd: number, buffer: Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
-      const { signal } = this.closing;
       let busy: Promise<void> | undefined;
       let failure: Error | undefined;
       const fail = (error: unknown) => {
@@ -98,13 +102,13 @@ export class OutputReader {
       };
       // Returning false stops the reading; the buffer is not written to meanwhile.
       const take = (length: number): boolean => {
-        if (signal.aborted) return false;
+        if (this.closed) return false;
         try {
           const done = this.sink.data(buffer.subarray(0, length));
           if (!(done instanceof Promise)) return true;
           busy = done.then(() => {
             busy = undefined;
-            if (!signal.aborted) socket.resume();
+            if (!this.closed) socket.resume();
           }, fail);
         } catch (error) {
           fail(error);
@@ -118,12 +122,11 @@ export class OutputReader {
         onread: { buffer, callback: take },
       };
       const socket = new Socket(options);
-      const stop = () => socket.destroy();
-      signal.addEventListener('abort', stop, { once: true });
-      socket.once('end', stop);
+      this.stop = () => socket.destroy();
+      if (this.closed) this.stop();
+      socket.once('end', this.stop);
       socket.once('error', fail);
       socket.once('close', () => {
-        signal.removeEventListener('abort', stop);
         const finish = () => (failure === undefined ? resolve() : reject(failure));
         if (busy === undefined) finish();
         else void busy.then(finish);

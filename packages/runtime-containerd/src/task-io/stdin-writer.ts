@@ -27,7 +27,8 @@ export class StdinWriter extends Writable {
 
   /** Works at any time: a stream that is not yet open would otherwise be destroyed only once it is. */
   override destroy(error?: Error): this {
-    this.closing.abort();
+    // Nobody looks at the reason; without one an error is made, with its stack.
+    this.closing.abort('closed');
     return super.destroy(error);
   }
 

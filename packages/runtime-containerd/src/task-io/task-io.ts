@@ -1,4 +1,4 @@
-import { mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mkfifo } from './fifo.js';
@@ -24,6 +24,9 @@ export interface TaskIoLayout {
 export class TaskIo {
   /** As `tasks.create` and `tasks.exec` want them: '' where there is none. */
   readonly paths: { readonly stdin: string; readonly stdout: string; readonly stderr: string };
+  /** The FIFOs that `create` made and nobody has removed here; undefined where what is there must be looked for. */
+  private made: readonly string[] | undefined;
+  private removed = false;
 
   private constructor(
     readonly dir: string,
@@ -45,8 +48,14 @@ export class TaskIo {
     mkdirSync(join(dir, '..'), { recursive: true, mode: 0o700 });
     mkdirSync(dir, { mode: 0o700 });
     const io = new TaskIo(dir, layout);
+    const made: string[] = [];
+    io.made = made;
     try {
-      for (const path of Object.values(io.paths)) if (path !== '') mkfifo(path, 0o600);
+      for (const path of Object.values(io.paths)) {
+        if (path === '') continue;
+        mkfifo(path, 0o600);
+        made.push(path);
+      }
     } catch (error) {
       await io.remove();
       throw error;
@@ -75,18 +84,26 @@ export class TaskIo {
 
   /** Removes the FIFOs and leaves their directory; those that are open stay usable. */
   async unlink(): Promise<void> {
-    for (const path of Object.values(this.paths)) if (path !== '') ignoring(['ENOENT'], () => unlinkSync(path));
+    for (const path of this.made ?? Object.values(this.paths)) if (path !== '') ignoring(['ENOENT'], () => unlinkSync(path));
+    if (this.made !== undefined) this.made = [];
     return Promise.resolve();
   }
 
-  /** Removes directory and FIFOs; those that are open stay usable. */
+  /**
+   * Removes directory and FIFOs; those that are open stay usable. What is known to be gone, or is seen to be, is not tried: an error that is thrown costs more than
+   * all else here. Whoever has removed what it created leaves alone what others put in its place.
+   */
   async remove(): Promise<void> {
-    const removeDirectory = () => ignoring(['ENOENT', 'ENOTEMPTY', 'ENOTDIR'], () => rmdirSync(this.dir));
-    const full = removeDirectory();
-    if (full === undefined || full === 'ENOENT') return;
-    for (const name of NAMES) ignoring(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'], () => unlinkSync(join(this.dir, name)));
-    const rest = removeDirectory();
+    if (this.removed || (this.made === undefined && lstatSync(this.dir, { throwIfNoEntry: false }) === undefined)) return;
+    for (const path of this.made ?? this.found()) ignoring(['ENOENT', 'ENOTDIR'], () => unlinkSync(path));
+    const rest = ignoring(['ENOENT', 'ENOTEMPTY', 'ENOTDIR'], () => rmdirSync(this.dir));
     if (rest !== undefined && rest !== 'ENOENT') await rm(this.dir, { recursive: true, force: true });
+    this.removed = this.made !== undefined;
+  }
+
+  /** Those that there are, also where the layout says otherwise. */
+  private found(): string[] {
+    return NAMES.map((name) => join(this.dir, name)).filter((path) => existsSync(path));
   }
 
   private path(stream: 'stdin' | 'stdout' | 'stderr'): string {

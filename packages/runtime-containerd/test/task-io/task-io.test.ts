@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, openSync, statSync, writeSync } from 'node:fs';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { Socket } from 'node:net';
+import { closeSync, constants, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { mkfifo, MkfifoError, TaskIo, type OutputSink } from '../../src/index.js';
@@ -54,6 +55,41 @@ t.test('the FIFOs of a layout', async (t) => {
   await io.remove();
   t.throws(() => statSync(dir), { code: 'ENOENT' });
   await t.resolves(io.remove(), 'again');
+});
+
+t.test('the directory goes with whatever is in it, whoever made it', async (t) => {
+  const dir = join(t.testdir(), 'io');
+  const gone = (what: string) => t.throws(() => statSync(dir), { code: 'ENOENT' }, what);
+  const layout = { stdin: true, terminal: false };
+  await TaskIo.create(dir, layout);
+  await TaskIo.attach(dir, { stdin: false, terminal: true }).remove();
+  gone('attached, and not told of all FIFOs');
+  const partly = await TaskIo.create(dir, layout);
+  unlinkSync(partly.paths.stdout);
+  await partly.remove();
+  gone('one was removed by somebody else');
+  const emptied = await TaskIo.create(dir, layout);
+  await emptied.unlink();
+  t.same(await readdir(dir), []);
+  await emptied.unlink();
+  await emptied.remove();
+  gone('emptied before');
+  for (const remains of ['created', 'attached']) {
+    const full = await TaskIo.create(dir, both);
+    await mkdir(join(dir, 'more'));
+    await writeFile(join(dir, 'more', 'file'), '');
+    await (remains === 'created' ? full : TaskIo.attach(dir, both)).remove();
+    gone(`full, ${remains}`);
+  }
+  await writeFile(dir, '');
+  await TaskIo.attach(dir, both).remove();
+  gone('a file');
+  const first = await TaskIo.create(dir, both);
+  await TaskIo.attach(dir, both).remove();
+  await t.resolves(first.remove(), 'removed by another');
+  await TaskIo.create(dir, both);
+  await first.remove();
+  t.same((await readdir(dir)).sort(), ['stderr', 'stdout'], "another one's");
 });
 
 t.test('what cannot be made leaves nothing', async (t) => {
@@ -206,8 +242,16 @@ t.test('close: while nothing comes, while the sink is busy, before it is open', 
   const early = recorder();
   const closed = io.openOutput('stdout', early.sink);
   closed.close();
+  t.same(early.ends, []);
   await closed.ended;
   t.same(early.ends, [undefined]);
+
+  const quiet = shim(io.paths.stdout);
+  const looking = io.openOutput('stdout', idle.sink, { expectWriter: false });
+  looking.close();
+  await looking.ended;
+  t.same(idle.ends, [undefined, undefined], 'while it looks for a writer, and there is one');
+  await quiet.end();
 
   const log: string[] = [];
   let finish: () => void = () => undefined;
@@ -243,8 +287,31 @@ t.test('close: while nothing comes, while the sink is busy, before it is open', 
 
 t.test('a FIFO that is not there', async (t) => {
   const out = recorder();
-  await TaskIo.attach('/nonexistent', both).openOutput('stdout', out.sink).ended;
+  const reader = TaskIo.attach('/nonexistent', both).openOutput('stdout', out.sink);
+  t.same(out.ends, [], 'told when its maker has it');
+  await reader.ended;
   t.match(out.ends, [{ code: 'ENOENT' }]);
+  const socket = createServer();
+  const dir = await mkdtemp(join(tmpdir(), 'criquet-no-fifo-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  await new Promise<void>((resolve) => socket.listen(join(dir, 'stdout'), resolve));
+  const other = recorder();
+  await TaskIo.attach(dir, both).openOutput('stdout', other.sink).ended;
+  t.match(other.ends, [{ code: 'ENXIO' }], 'what is no FIFO');
+  socket.close();
+});
+
+t.test('a reader that was made has the FIFO open', async (t) => {
+  const io = await TaskIo.create(join(t.testdir(), 'io'), both);
+  const out = recorder();
+  const reader = io.openOutput('stdout', out.sink);
+  // ENXIO where nobody has it open for reading.
+  const fd = openSync(io.paths.stdout, constants.O_WRONLY | constants.O_NONBLOCK);
+  await io.remove();
+  writeSync(fd, 'kept');
+  closeSync(fd);
+  await reader.ended;
+  t.equal(out.text(), 'kept');
 });
 
 t.test('200 FIFOs at once, every reader replaced in the middle, no byte lost', async (t) => {

@@ -55,7 +55,7 @@ export class AttachStream {
       if (ends.includes('too slow')) throw new ShimError(status.ABORTED, 'the client took the output too slowly and was cut off');
     } finally {
       gone.removeEventListener('abort', detach);
-      ended.abort();
+      ended.abort('over');
     }
   }
 

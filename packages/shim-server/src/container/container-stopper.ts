@@ -68,7 +68,7 @@ export class ContainerStopper {
     if (stop === undefined) stop = this.begin(container, killAt, ask, steps);
     else if (killAt < stop.killAt) {
       stop.killAt = killAt;
-      stop.hurry.abort();
+      stop.hurry.abort('sooner');
     }
     await orAbort(stop.done, signal);
   }
@@ -101,7 +101,7 @@ export class ContainerStopper {
       try {
         await Promise.race([exited, this.tooLate(container, late.signal)]);
       } finally {
-        late.abort();
+        late.abort('over');
       }
     });
   }

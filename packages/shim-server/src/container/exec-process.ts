@@ -100,11 +100,12 @@ export class ExecProcesses {
     const execId = newExecId(this.instance);
     const directory = this.layout.execIo(containerId, execId);
     const remains: Pick<Tasks, 'deleteProcess' | 'kill'> = { deleteProcess: (...call) => this.shims.deleteProcess(...call), kill: (...call) => tasks.kill(...call) };
-    const discard = (ending: AbortSignal) => discardExec(remains, { containerId, execId, directory }, ending);
+    const fifos = { io: TaskIo.attach(directory, { stdin: request.stdin, terminal: request.tty }) };
+    const discard = (ending: AbortSignal) => discardExec(remains, { containerId, execId, ...fifos }, ending);
     undo.owe = () => this.owed.owe(execId, 'delete the exec process', discard);
     const [process, io] = await together(
       steps.do('read the process of the container', () => this.process(request, signal)),
-      steps.do('open the FIFOs', () => this.openIo(request, directory, undo)),
+      steps.do('open the FIFOs', () => this.openIo(request, fifos, undo)),
     );
     await steps.do('create the exec process', async () => {
       undo.process.add('delete the exec process', discard);
@@ -143,9 +144,11 @@ export class ExecProcesses {
     };
   }
 
-  private async openIo({ stdin, tty, sink }: ExecProcessRequest, directory: string, { process, io: undo }: ExecUndo) {
-    process.add('remove the directory of the FIFOs', () => TaskIo.attach(directory, { stdin, terminal: tty }).remove());
-    const io = await TaskIo.create(directory, { stdin, terminal: tty });
+  /** @param fifos where they will be; gets those that are made, which know themselves what is to be removed */
+  private async openIo({ stdin, tty, sink }: ExecProcessRequest, fifos: { io: TaskIo }, { process, io: undo }: ExecUndo) {
+    process.add('remove the directory of the FIFOs', () => fifos.io.remove());
+    const io = await TaskIo.create(fifos.io.dir, { stdin, terminal: tty });
+    fifos.io = io;
     undo.add('remove the FIFOs', () => io.unlink());
     const readers: OutputReader[] = [];
     undo.add('stop reading', () => {

@@ -93,7 +93,7 @@ export class ExecStream {
       return exit.exitStatus;
     } finally {
       gone.removeEventListener('abort', hangUp);
-      ended.abort();
+      ended.abort('over');
     }
   }
 }

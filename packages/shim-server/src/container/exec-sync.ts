@@ -57,7 +57,8 @@ export class ExecSync {
       .do('wait for the exec process', () => exec.exit(limit.signal))
       .catch((error: unknown) => {
         throw limit.passed() ? limit.error(error) : error;
-      });
+      })
+      .finally(() => limit.clear());
     await settledWithin(exec.readers.map((reader) => reader.ended), DRAIN_MS);
     return { stdout: output.take('stdout'), stderr: output.take('stderr'), exitCode: exit.exitStatus };
   }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isNotFound, isTaskGone, TaskIo, type Snapshots, type Tasks } from '@criquet/runtime-containerd';
+import { isNotFound, isTaskGone, type Snapshots, type TaskIo, type Tasks } from '@criquet/runtime-containerd';
 
 /** For `catch`: what was to be removed is gone already. */
 export function ignoreNotFound(error: unknown): void {
@@ -13,15 +13,15 @@ export function ignoreTaskGone(error: unknown): void {
 
 const SIGKILL = 9;
 
-/** An exec process, and the directory of its FIFOs. */
+/** An exec process, and its FIFOs. */
 export interface ExecRemains {
   readonly containerId: string;
   readonly execId: string;
-  readonly directory: string;
+  readonly io: Pick<TaskIo, 'remove'>;
 }
 
 /** Kills an exec process where it still runs, removes it, and then the directory that tells of it; what is gone is fine. @throws the signal's reason */
-export async function discardExec(tasks: Pick<Tasks, 'deleteProcess' | 'kill'>, { containerId, execId, directory }: ExecRemains, signal: AbortSignal): Promise<void> {
+export async function discardExec(tasks: Pick<Tasks, 'deleteProcess' | 'kill'>, { containerId, execId, io }: ExecRemains, signal: AbortSignal): Promise<void> {
   for (let ms = 10; ; ms = Math.min(ms * 2, 1_000)) {
     try {
       await tasks.deleteProcess(containerId, execId, { signal });
@@ -33,7 +33,7 @@ export async function discardExec(tasks: Pick<Tasks, 'deleteProcess' | 'kill'>, 
     await tasks.kill(containerId, { signal: SIGKILL, execId }, { signal }).catch(() => undefined);
     await pause(ms, undefined, { signal });
   }
-  await TaskIo.attach(directory, { stdin: true, terminal: false }).remove();
+  await io.remove();
 }
 
 /** Removes a snapshot; one that is gone is fine. */

@@ -70,7 +70,7 @@ export class ProcessEnd {
         if (ended !== undefined) return ended;
       }
       for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(ms * 2, LONGEST_PAUSE_MS)) {
-        const reached = outage === undefined ? undefined : setTimeout(() => outage?.abort(), REACHED_MS);
+        const reached = outage === undefined ? undefined : setTimeout(() => outage?.abort(OVER), REACHED_MS);
         try {
           return await Promise.race([...told, this.wait(containerId, execId, waiting)]);
         } catch (error) {

@@ -25,7 +25,7 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     @inject(Token.NodeRoots) private readonly roots: NodeRoots,
   ) {
     sandboxes.observe((before, after) => {
-      if (before !== undefined && after === undefined) this.known.delete(before.id);
+      if (before !== undefined && after === undefined) this.forget(before.id);
     });
   }
 
@@ -48,7 +48,7 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
       return await shim.wait(containerId, execId, { signal });
     } catch (error) {
       // It may be another by now; not where nobody waits any more.
-      if (!signal.aborted) this.known.delete(sandboxId);
+      if (!signal.aborted) this.forget(sandboxId);
       throw error;
     }
   }
@@ -81,7 +81,7 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
         return await deed(shim);
       } catch (error) {
         if (!isUnavailable(error) && !isNotFound(error)) throw error;
-        this.known.delete(sandboxId);
+        this.forget(sandboxId);
       }
     }
     return deed(this.containerd.tasks);
@@ -123,7 +123,17 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
 
   private async take(sandboxId: string, pid: number): Promise<ShimTasks> {
     const shim = new ShimTasks(await shimAddress(pid, this.roots.proc), this.config.containerd.callTimeout);
-    if (this.sandboxes.get(sandboxId) !== undefined) this.known.set(sandboxId, shim);
+    if (this.sandboxes.get(sandboxId) !== undefined) {
+      // Another caller may have looked for it meanwhile.
+      this.forget(sandboxId);
+      this.known.set(sandboxId, shim);
+    }
     return shim;
+  }
+
+  /** What others ask it at the moment is answered yet. */
+  private forget(sandboxId: string): void {
+    this.known.get(sandboxId)?.close();
+    this.known.delete(sandboxId);
   }
 }

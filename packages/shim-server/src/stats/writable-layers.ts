@@ -60,7 +60,7 @@ export class WritableLayers {
     const patience = new AbortController();
     const late = pause(PATIENCE_MS, undefined, { signal: patience.signal, ref: false }).catch(() => undefined);
     await Promise.race([layer.underWay, late]);
-    patience.abort();
+    patience.abort('over');
     return layer.latest;
   }
 

@@ -25,17 +25,25 @@ export async function fakeShim(t: Test, sandboxId: string, children: readonly nu
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
     socket.on('error', () => undefined);
+    let received = Buffer.alloc(0);
     socket.on('data', (data) => {
-      const method = Object.keys(answers).find((name) => data.includes(Buffer.concat([Buffer.from([0x12, name.length]), Buffer.from(name)])));
-      if (method === undefined) return;
-      methods.push(method);
-      const body = answers[method] ?? Buffer.alloc(0);
-      const header = Buffer.alloc(HEADER_BYTES);
-      header.writeUInt32BE(body.length, 0);
-      header.writeUInt32BE(1, 4);
-      header.writeUInt8(RESPONSE, 8);
-      socket.write(Buffer.concat([header, body]));
+      received = Buffer.concat([received, data]);
+      while (received.length >= HEADER_BYTES && received.length >= HEADER_BYTES + received.readUInt32BE(0)) {
+        const end = HEADER_BYTES + received.readUInt32BE(0);
+        const request = received.subarray(0, end);
+        received = received.subarray(end);
+        const method = Object.keys(answers).find((name) => request.includes(Buffer.concat([Buffer.from([0x12, name.length]), Buffer.from(name)])));
+        if (method === undefined) continue;
+        methods.push(method);
+        const body = answers[method] ?? Buffer.alloc(0);
+        const header = Buffer.alloc(HEADER_BYTES);
+        header.writeUInt32BE(body.length, 0);
+        header.writeUInt32BE(request.readUInt32BE(4), 4);
+        header.writeUInt8(RESPONSE, 8);
+        socket.write(Buffer.concat([header, body]));
+      }
     });
   });
   const address = join(proc, 's.sock');
@@ -58,7 +66,14 @@ export async function fakeShim(t: Test, sandboxId: string, children: readonly nu
   return {
     proc,
     methods,
+    /** The connections that are open. */
+    sockets,
     socketPath: address,
+    /** As one that has ended, but for the connections there are. */
+    stopListening: () => {
+      server.close();
+      return rm(address, { force: true });
+    },
     /** A process of somebody else. */
     stranger: (pid: number) => process(pid, 1, ['/bin/other']),
     /** As long as it has not been started yet. */

@@ -13,6 +13,10 @@ import { answered, fakeShim, refused } from './fake-shim.js';
 
 const EXEC = { containerId: 'c1', execId: 'e1', stdin: '', stdout: '', stderr: '', terminal: false, spec: { typeUrl: 'T', value: Buffer.alloc(0) } };
 
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = performance.now() + 5_000; !condition() && performance.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
 /** containerd as far as it is asked, and the one sandbox `sb` with the container `c1`. */
 function around(proc: string, pausePid: number, all: readonly { readonly sandboxId: string }[] = [{ sandboxId: 'sb' }]) {
   const asked: string[] = [];
@@ -24,11 +28,15 @@ function around(proc: string, pausePid: number, all: readonly { readonly sandbox
   const containerd = { tasks, containers: {} } as unknown as Containerd;
   let sandbox = { phase: 'ready', pid: pausePid };
   const note = (_id: string, change: (record: typeof sandbox) => typeof sandbox) => (sandbox = change(sandbox));
-  const sandboxes = { get: () => sandbox, observe: () => undefined, note } as unknown as Sandboxes;
+  const removed: ((before: { id: string }, after: undefined) => void)[] = [];
+  const sandboxes = { get: () => sandbox, observe: (observer: (typeof removed)[number]) => void removed.push(observer), note } as unknown as Sandboxes;
   const containers = { get: (id: string) => (id === 'c1' ? { sandboxId: 'sb', pid: 0 } : undefined), all: () => all } as unknown as Containers;
   const config = { containerd: { namespace: 'k8s.io', callTimeout: 1_000 } } as CriquetConfig;
   const shims = new Shims(config, containerd, sandboxes, containers, { proc } as NodeRoots);
-  return { asked, shims, phase: () => sandbox.phase, pause: new PauseTask(containerd, sandboxes, shims) };
+  const remove = () => {
+    for (const observer of removed) observer({ id: 'sb' }, undefined);
+  };
+  return { asked, shims, remove, phase: () => sandbox.phase, pause: new PauseTask(containerd, sandboxes, shims) };
 }
 
 test('a process is added to and deleted from the shim itself', async (t) => {
@@ -118,4 +126,34 @@ test('a shim that was started since the last look is ended too', async (t) => {
   await show();
   await shims.shutDown('sb');
   t.same(methods, ['Shutdown']);
+});
+
+test('a shim keeps one connection, which ends when the sandbox is removed or the shim does not know its container', async (t) => {
+  const { proc, methods, sockets } = await fakeShim(t, 'sb', [20], { Exec: answered(), Delete: refused(status.NOT_FOUND) });
+  const { shims, remove } = around(proc, 20);
+  const is = async (open: number, when: string) => {
+    await until(() => sockets.size === open);
+    t.equal(sockets.size, open, when);
+  };
+  await Promise.all(Array.from({ length: 20 }, () => shims.exec(EXEC)));
+  await is(1, 'that of the last of those that looked for it at once');
+  for (let call = 0; call < 20; call++) await shims.exec(EXEC);
+  t.equal(methods.length, 40);
+  t.equal(sockets.size, 1);
+  remove();
+  await is(0, 'removed');
+  await shims.exec(EXEC);
+  await is(1, 'another');
+  await shims.deleteProcess('c1', 'e1');
+  await is(0, 'not known');
+});
+
+test('one that has gone since the last call: containerd is asked', async (t) => {
+  const { proc, sockets, stopListening } = await fakeShim(t, 'sb', [20], { Exec: answered() });
+  const { asked, shims } = around(proc, 20);
+  await shims.exec(EXEC);
+  await stopListening();
+  for (const socket of sockets) socket.destroy();
+  await shims.exec(EXEC);
+  t.same(asked, ['exec']);
 });

@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { TaskIo } from '@criquet/runtime-containerd';
 import { discardExec } from '../../runtime/already-gone.js';
 import { instanceOf } from '../../state/exec-id.js';
 import type { AuditedNode } from '../audited-node.js';
@@ -25,7 +26,8 @@ export function fifoHoldings({ layout, containerd }: AuditedNode): HoldingSource
       const instance = instanceOf(execId);
       if (instance === undefined) return [];
       const directory = join(parent, execId);
-      const remove = (signal: AbortSignal) => discardExec(containerd.tasks, { containerId, execId, directory }, signal);
+      const io = TaskIo.attach(directory, { stdin: true, terminal: false });
+      const remove = (signal: AbortSignal) => discardExec(containerd.tasks, { containerId, execId, io }, signal);
       return [{ kind: 'fifos' as const, name: directory, owner: { daemon: instance }, certain: true, remove }];
     });
   }
