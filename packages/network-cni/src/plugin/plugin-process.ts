@@ -13,15 +13,16 @@ export interface PluginProcessLimits {
 }
 
 /** Runs one process, in a session and process group of its own: it delegates to others and calls iptables, and all of them die when it is stopped. */
-export function runPluginProcess(request: PluginRequest, timeoutMs: number, limits: PluginProcessLimits): Promise<PluginExit> {
+export async function runPluginProcess(request: PluginRequest, timeoutMs: number, limits: PluginProcessLimits): Promise<PluginExit> {
+  const end = performance.now() + timeoutMs;
+  const child = await spawnProcess({ path: request.path, env: request.env }).catch((cause: unknown) => {
+    throw spawnError(request.path, cause); // ENOENT, EACCES, ETXTBSY, E2BIG, EAGAIN, EMFILE, a NUL in the environment
+  });
+  return toItsEnd(child, request, end - performance.now(), limits);
+}
+
+function toItsEnd(child: SpawnedProcess, request: PluginRequest, timeoutMs: number, limits: PluginProcessLimits): Promise<PluginExit> {
   return new Promise((resolve, reject) => {
-    let child: SpawnedProcess;
-    try {
-      child = spawnProcess({ path: request.path, env: request.env });
-    } catch (cause) {
-      reject(spawnError(request.path, cause)); // ENOENT, EACCES, ETXTBSY, E2BIG, EAGAIN, EMFILE, a NUL in the environment
-      return;
-    }
     const { stdin, stdout, stderr } = child;
 
     let ended = false;
@@ -51,6 +52,7 @@ export function runPluginProcess(request: PluginRequest, timeoutMs: number, limi
     const onAbort = (): void => stop('aborted', 'stopped by its caller');
     const deadline = setTimeout(() => stop('timeout', `killed after ${Math.round(request.timeoutMs)} ms`), timeoutMs);
     request.signal?.addEventListener('abort', onAbort, { once: true });
+    if (request.signal?.aborted === true) onAbort();
 
     const closed = [stdout, stderr].map((stream) => new Promise((resolve) => stream.once('close', resolve)));
     void child.ended.then(async (end) => {

@@ -11,6 +11,7 @@ const LOOK_MS = 250;
  */
 class ChildEnds {
   readonly #living = new Map<number, (end: ProcessEnd) => void>();
+  #starting = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /**
@@ -18,15 +19,19 @@ class ChildEnds {
    *
    * @param spawn answers its pid
    */
-  start(spawn: () => number, onEnd: (end: ProcessEnd) => void): number {
+  async start(spawn: () => Promise<number>, onEnd: (end: ProcessEnd) => void): Promise<number> {
+    this.#starting += 1;
     this.#listen();
     try {
-      const pid = spawn();
+      const pid = await spawn();
       // Somebody else has waited for the one before, or its pid would not be free.
       this.#living.get(pid)?.(UNKNOWN_END);
       this.#living.set(pid, onEnd);
+      // Its end may have been told before its pid was known.
+      setImmediate(() => this.look(pid));
       return pid;
     } finally {
+      this.#starting -= 1;
       this.#rest();
     }
   }
@@ -53,7 +58,7 @@ class ChildEnds {
   }
 
   #rest(): void {
-    if (this.#living.size > 0) return;
+    if (this.#living.size + this.#starting > 0) return;
     process.off('SIGCHLD', this.#lookAtAll);
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import koffi from 'koffi';
 import { SyscallError } from '../netns/syscalls.js';
 import { endOfStatus, UNKNOWN_END, type ProcessEnd } from './wait-status.js';
@@ -5,15 +6,15 @@ import { endOfStatus, UNKNOWN_END, type ProcessEnd } from './wait-status.js';
 /** What starts and ends processes, of the C library that Node itself runs on, glibc or musl. */
 export interface PosixSpawn {
   /**
-   * Starts a program in `/`, in a session of its own, with every signal at its default and none blocked. Returns when it is executed, and
-   * does not copy this process: the calling thread alone stands still until then.
+   * Starts a program in `/`, in a session of its own, with every signal at its default and none blocked. This process is not copied. The thread that asks
+   * stands still until the program is executed, which on a busy node means until a processor is free for it: one of libuv's, not the event loop's.
    *
    * @param strings of `argv` and `envp` without a NUL
    * @param stdio this process' descriptors that become its 0, 1 and 2; none is below 3, as Node keeps those open
    * @returns its pid
    * @throws SyscallError
    */
-  spawn(path: string, argv: readonly string[], envp: readonly string[], stdio: readonly [number, number, number]): number;
+  spawn(path: string, argv: readonly string[], envp: readonly string[], stdio: readonly [number, number, number]): Promise<number>;
   /** waitpid(pid, WNOHANG): how a child ended, or undefined while it lives. */
   wait(pid: number): ProcessEnd | undefined;
   /** pipe2(O_CLOEXEC): read end and write end. */
@@ -42,14 +43,17 @@ export function posixSpawn(): PosixSpawn {
 
 function load(): PosixSpawn {
   const libc = koffi.load(null);
-  const spawn = libc.func('int posix_spawn(_Out_ int *pid, str path, void *actions, void *attributes, const char **argv, const char **envp)') as (
-    pid: [number],
-    path: string,
-    actions: Buffer,
-    attributes: Buffer,
-    argv: Strings,
-    envp: Strings,
-  ) => number;
+  const spawn = promisify(
+    libc.func('int posix_spawn(void *pid, str path, void *actions, void *attributes, const char **argv, const char **envp)').async as (
+      pid: Buffer,
+      path: string,
+      actions: Buffer,
+      attributes: Buffer,
+      argv: Strings,
+      envp: Strings,
+      done: (failure: Error | null, error: number) => void,
+    ) => void,
+  );
   const onOpaque = (name: string): ((opaque: Buffer) => number) => libc.func(`int ${name}(void *opaque)`) as (opaque: Buffer) => number;
   const initActions = onOpaque('posix_spawn_file_actions_init');
   const destroyActions = onOpaque('posix_spawn_file_actions_destroy');
@@ -67,7 +71,7 @@ function load(): PosixSpawn {
   const close = libc.func('int close(int fd)') as (fd: number) => number;
 
   // The attributes are the same for every process and hold no memory of their own.
-  const withAttributes = <T>(use: (attributes: Buffer) => T): T => {
+  const withAttributes = async (use: (attributes: Buffer) => Promise<void>): Promise<void> => {
     const attributes = Buffer.alloc(OPAQUE_SIZE);
     checked('posix_spawnattr_init', initAttributes(attributes));
     try {
@@ -76,31 +80,33 @@ function load(): PosixSpawn {
       checked('posix_spawnattr_setsigdefault', setDefault(attributes, all));
       checked('posix_spawnattr_setsigmask', setMask(attributes, none));
       checked('posix_spawnattr_setflags', setFlags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK));
-      return use(attributes);
+      await use(attributes);
     } finally {
       destroyAttributes(attributes);
     }
   };
 
-  const withActions = <T>(stdio: readonly number[], use: (actions: Buffer) => T): T => {
+  const withActions = async (stdio: readonly number[], use: (actions: Buffer) => Promise<void>): Promise<void> => {
     const actions = Buffer.alloc(OPAQUE_SIZE);
     checked('posix_spawn_file_actions_init', initActions(actions));
     try {
       stdio.forEach((fd, target) => checked('posix_spawn_file_actions_adddup2', addDup2(actions, fd, target)));
       checked('posix_spawn_file_actions_addchdir_np', addChdir(actions, '/'));
-      return use(actions);
+      await use(actions);
     } finally {
       destroyActions(actions);
     }
   };
 
   return {
-    spawn: (path, argv, envp, stdio) => {
-      const pid: [number] = [0];
-      withAttributes((attributes) =>
-        withActions(stdio, (actions) => checked('posix_spawn', spawn(pid, path, actions, attributes, [...argv, null], [...envp, null]))),
+    spawn: async (path, argv, envp, stdio) => {
+      const pid = new Int32Array(1);
+      await withAttributes((attributes) =>
+        withActions(stdio, async (actions) => {
+          checked('posix_spawn', await spawn(Buffer.from(pid.buffer), path, actions, attributes, [...argv, null], [...envp, null]));
+        }),
       );
-      return pid[0];
+      return pid[0] ?? 0;
     },
     wait: (pid) => {
       const status: [number] = [0];

@@ -27,7 +27,7 @@ export interface SpawnedProcess {
 
 /**
  * Starts a process without a copy of this one. child_process forks: while the tables of a hundred megabytes of memory are copied, and its pages are
- * faulted in again, the event loop stands still for milliseconds. Here it does until the program is executed, a tenth of one.
+ * faulted in again, the event loop stands still for milliseconds. Here it does not at all.
  *
  * The process has `/` as working directory, a session of its own, its signals at their default, none of them blocked, and pipes as stdin, stdout and
  * stderr. It inherits no descriptor that exec closes, as it does all that Node opens. A file without `#!` that is no program is ENOEXEC, and not
@@ -35,7 +35,7 @@ export interface SpawnedProcess {
  *
  * @throws an error with `code`: the errno's name when it cannot be started or has no pipes, ERR_INVALID_ARG_VALUE for a NUL in a string
  */
-export function spawnProcess({ path, args = [], env }: SpawnRequest): SpawnedProcess {
+export async function spawnProcess({ path, args = [], env }: SpawnRequest): Promise<SpawnedProcess> {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   for (const text of [path, ...args, ...variables]) refuseNul(text);
   const libc = posixSpawn();
@@ -45,7 +45,7 @@ export function spawnProcess({ path, args = [], env }: SpawnRequest): SpawnedPro
     let living = true;
     let tell: (end: ProcessEnd) => void = () => undefined;
     const ended = new Promise<ProcessEnd>((resolve) => (tell = resolve));
-    const pid = childEnds.start(
+    const pid = await childEnds.start(
       () => libc.spawn(path, [path, ...args], variables, [stdin.childFd, stdout.childFd, stderr.childFd]),
       (end) => {
         living = false;

@@ -19,7 +19,7 @@ interface Outcome extends ProcessEnd {
 }
 
 async function run(path: string, args: readonly string[] = [], env: Record<string, string> = {}, input = ''): Promise<Outcome> {
-  const child = spawnProcess({ path, args, env });
+  const child = await spawnProcess({ path, args, env });
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   const [stdout, stderr, end] = await Promise.all([text(child.stdout), text(child.stderr), child.ended]);
@@ -28,9 +28,9 @@ async function run(path: string, args: readonly string[] = [], env: Record<strin
 
 const shell = (line: string): Promise<Outcome> => run('/bin/sh', ['-c', line], { PATH: process.env['PATH'] ?? '' });
 
-function errorOf(request: SpawnRequest): string {
+async function errorOf(request: SpawnRequest): Promise<string> {
   try {
-    const child = spawnProcess(request);
+    const child = await spawnProcess(request);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
     return 'started';
   } catch (error) {
@@ -79,7 +79,7 @@ t.test('its signals are at their default and none is blocked', async (t) => {
 t.test('it inherits no descriptor of this process but its three pipes', async (t) => {
   const held = openSync('/dev/null', 'r');
   t.teardown(() => closeSync(held));
-  const other = spawnProcess({ path: '/bin/cat', env: {} }); // whose pipes it must not hold
+  const other = await spawnProcess({ path: '/bin/cat', env: {} }); // whose pipes it must not hold
   // What this process was given by the one that started it and is not closed by exec goes on, as with child_process.
   const expected = spawnSync('/bin/ls', ['/proc/self/fd'], { encoding: 'utf8' }).stdout.split('\n');
   t.same((await run('/bin/ls', ['/proc/self/fd'])).stdout.split('\n'), expected);
@@ -99,7 +99,7 @@ t.test('exit codes and signals', async (t) => {
 });
 
 t.test('the end is told though the output is held, and after the output was closed', async (t) => {
-  const holding = spawnProcess({ path: '/bin/sh', args: ['-c', 'sleep 60 & echo $!; exit 4'], env: { PATH: process.env['PATH'] ?? '' } });
+  const holding = await spawnProcess({ path: '/bin/sh', args: ['-c', 'sleep 60 & echo $!; exit 4'], env: { PATH: process.env['PATH'] ?? '' } });
   const [child] = (await once(holding.stdout, 'data')) as [Buffer];
   t.same(await holding.ended, { exitCode: 4, signal: null });
   holding.killGroup();
@@ -110,7 +110,7 @@ t.test('the end is told though the output is held, and after the output was clos
 });
 
 t.test('the group is killed', async (t) => {
-  const child = spawnProcess({ path: '/bin/sh', args: ['-c', 'sleep 60 & echo begun; wait'], env: { PATH: process.env['PATH'] ?? '' } });
+  const child = await spawnProcess({ path: '/bin/sh', args: ['-c', 'sleep 60 & echo begun; wait'], env: { PATH: process.env['PATH'] ?? '' } });
   await once(child.stdout, 'data');
   child.killGroup();
   t.same(await child.ended, { exitCode: null, signal: 'SIGKILL' });
@@ -141,7 +141,7 @@ t.test('what cannot be started has the code of the error', async (t) => {
     ['ERR_INVALID_ARG_VALUE', { path: '/bin/true', env: { 'A\0': 'b' } }],
   ];
   const [before, listeners] = [openPipes(), process.listenerCount('SIGCHLD')];
-  for (let round = 0; round < 5; round += 1) for (const [code, request] of cases) t.equal(errorOf(request), code);
+  for (let round = 0; round < 5; round += 1) for (const [code, request] of cases) t.equal(await errorOf(request), code);
   t.equal(openPipes(), before, 'no descriptor is left of 55 failures');
   t.equal(process.listenerCount('SIGCHLD'), listeners);
   t.same(children(), []);
@@ -161,7 +161,7 @@ t.test('no descriptor is left when there are too few of them', async (t) => {
     // none is left
   }
   for (let free = 0; free < 6; free += 1) {
-    codes.push(errorOf({ path: '/bin/true', env: {} }));
+    codes.push(await errorOf({ path: '/bin/true', env: {} }));
     closeSync(held.pop() ?? -1);
   }
   for (const fd of held) closeSync(fd);
@@ -182,6 +182,21 @@ t.test('two hundred, then fifty at once: all are waited for, and nothing is left
   t.equal(process.listenerCount('SIGCHLD'), 0);
 });
 
+t.test('the event loop goes on while processes are started', async (t) => {
+  let turns = 0;
+  let starting = true;
+  const count = (): void => {
+    turns += 1;
+    if (starting) setImmediate(count);
+  };
+  const child = spawnProcess({ path: '/bin/true', env: {} });
+  count();
+  const { ended } = await child;
+  starting = false;
+  t.ok(turns > 1, 'it is started by another thread');
+  t.same(await ended, { exitCode: 0, signal: null });
+});
+
 t.test('child_process goes on beside it, and neither takes the end of the other', async (t) => {
   const others = Array.from({ length: 10 }, (_, code) => once(spawn('sh', ['-c', `sleep 0.0${code}; exit ${code}`]), 'exit'));
   const own = Array.from({ length: 10 }, (_, code) => shell(`sleep 0.0${code}; exit ${100 + code}`));
@@ -192,7 +207,7 @@ t.test('child_process goes on beside it, and neither takes the end of the other'
 });
 
 t.test('an end of which no signal tells is noticed', async (t) => {
-  const child = spawnProcess({ path: '/bin/sh', args: ['-c', 'sleep 60 & echo $!; read line; exit 6'], env: { PATH: process.env['PATH'] ?? '' } });
+  const child = await spawnProcess({ path: '/bin/sh', args: ['-c', 'sleep 60 & echo $!; read line; exit 6'], env: { PATH: process.env['PATH'] ?? '' } });
   const [sleeper] = (await once(child.stdout, 'data')) as [Buffer];
   process.removeAllListeners('SIGCHLD');
   child.stdin.end('\n');
@@ -202,7 +217,7 @@ t.test('an end of which no signal tells is noticed', async (t) => {
 
 t.test('one that another part of the process has waited for ends as unknown', async (t) => {
   const waitpid = koffi.load(null).func('int waitpid(int pid, void *status, int options)') as (pid: number, status: null, options: number) => number;
-  const child = spawnProcess({ path: '/bin/true', env: {} });
+  const child = await spawnProcess({ path: '/bin/true', env: {} });
   t.equal(waitpid(child.pid, null, 0), child.pid);
   t.same(await child.ended, { exitCode: null, signal: null });
   t.same(posixSpawn().wait(child.pid), { exitCode: null, signal: null });
@@ -211,7 +226,7 @@ t.test('one that another part of the process has waited for ends as unknown', as
 t.test('in a worker thread, which gets no signals, the end is noticed', async (t) => {
   const worker = `
     import(${JSON.stringify(new URL('../../src/process/spawn-process.js', import.meta.url).href)}).then(async ({ spawnProcess }) => {
-      const child = spawnProcess({ path: '/bin/sh', args: ['-c', 'exec >&- 2>&-; read line; exit 7'], env: {} });
+      const child = await spawnProcess({ path: '/bin/sh', args: ['-c', 'exec >&- 2>&-; read line; exit 7'], env: {} });
       child.stdin.end('\\n');
       process.exit((await child.ended).exitCode);
     });`;

@@ -82,9 +82,7 @@ export class StartContainer {
     }
     // Recovery could not finish; a task that is left is replaced.
     if (container.discarding === true) container = await this.containers.update(id, ({ discarding: _, ...record }) => record);
-    await this.pauseStart.settled(container.sandboxId);
-    const sandbox = this.sandboxes.require(container.sandboxId);
-    if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandbox.id} is not ready`);
+    const sandbox = this.readySandbox(container);
     const steps = Steps.of('StartContainer', this.failpoints, log);
     const rollback = Rollback.of('StartContainer', this.failpoints, log);
     try {
@@ -120,8 +118,18 @@ export class StartContainer {
       const options = this.restoration.task(container, taskOptions(handler, sandbox, container));
       return this.createTask({ containerId: id, rootfs: withContext(rootfs, container.mountLabel), ...streams, ...options });
     });
-    // The process of a checkpoint has no pid before.
-    return steps.do('start the task', () => tasks.start(id, undefined, this.restoration.limit(container)));
+    return steps.do('start the task', async () => {
+      await this.pauseStart.settled(sandbox.id);
+      this.readySandbox(container);
+      // The process of a checkpoint has no pid before.
+      return tasks.start(id, undefined, this.restoration.limit(container));
+    });
+  }
+
+  private readySandbox({ sandboxId }: ContainerRecord): SandboxRecord {
+    const sandbox = this.sandboxes.require(sandboxId);
+    if (sandbox.phase !== 'ready') throw failedPrecondition(`sandbox ${sandboxId} is not ready`);
+    return sandbox;
   }
 
   /** Replaces what a start left that failed while containerd could not be reached for its undo; containerd may still be at work on that. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isUnavailable } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -10,6 +10,8 @@ import { Steps } from '../steps/steps.js';
 import { Token, type Sandboxes } from '../tokens.js';
 import { PauseTask } from './pause-task.js';
 
+/** So much later than the answer that this is on its way, and CreateContainer, which follows it, has the processor: StartContainer waits for an OCI runtime anyway. */
+const BEHIND_MS = 10;
 /** How long containerd may be away: it restarts within a second or two. */
 const PATIENCE_MS = 10_000;
 const FIRST_PAUSE_MS = 50;
@@ -17,7 +19,7 @@ const LONGEST_PAUSE_MS = 1_000;
 
 /**
  * Starts pause processes behind the answer of RunPodSandbox. What a pod is given by then, namespaces with their host name and sysctls, cgroup and network, is there when the
- * process is created; to start it, an OCI runtime is run once more. Containers wait for it, so that the first process of a shared PID namespace is the pause process.
+ * process is created; to start it, an OCI runtime is run once more. No container is started before, so that the first process of a shared PID namespace is the pause process.
  *
  * A daemon that is killed before finds the sandbox ready and its task created, and starts it then.
  */
@@ -50,8 +52,7 @@ export class PauseStart {
   }
 
   private async start(podSandboxId: string): Promise<void> {
-    // The answer first.
-    await nextTurn();
+    await pause(BEHIND_MS);
     const log = this.log.child({ podSandboxId });
     try {
       await Steps.of('PauseStart', this.failpoints, log).do('start the pause process', () => this.persistently(podSandboxId));
