@@ -69,7 +69,7 @@ async function world(t: Parameters<typeof pinDirectory>[0], more: { cniVersion?:
   };
 }
 
-t.test('ADD, CHECK, DEL with bridge, host-local, portmap: works, and nothing is left', { skip: reason ?? false }, async (t) => {
+void t.test('ADD, CHECK, DEL with bridge, host-local, portmap: works, and nothing is left', { skip: reason ?? false }, async (t) => {
   const { cni, netns, list, dir, attachment, reservations } = await world(t, { plugins: [{ type: 'portmap', capabilities: { portMappings: true }, snat: true }] });
   const before = links();
   const pod = attachment('pod1', { capabilityArgs: capabilityArgs({ portMappings: [{ hostPort: 18080, containerPort: 80, protocol: 'TCP' }] }) });
@@ -96,7 +96,7 @@ t.test('ADD, CHECK, DEL with bridge, host-local, portmap: works, and nothing is 
   t.same(readdirSync(join(dir, 'netns')), []);
 });
 
-t.test('loopback, and a namespace whose lo is up already', { skip: reason ?? false }, async (t) => {
+void t.test('loopback, and a namespace whose lo is up already', { skip: reason ?? false }, async (t) => {
   const { cni, netns, attachment } = await world(t);
   const lo = parseConfigList('{"cniVersion":"1.0.0","name":"lo","plugins":[{"type":"loopback"}]}', '(test)');
   const pod = attachment('pod-lo', { ifName: 'lo' });
@@ -107,7 +107,7 @@ t.test('loopback, and a namespace whose lo is up already', { skip: reason ?? fal
   await cni.del(lo, pod);
 });
 
-t.test('N6: dual stack in both orders of the ranges', { skip: reason ?? false }, async (t) => {
+void t.test('N6: dual stack in both orders of the ranges', { skip: reason ?? false }, async (t) => {
   const v4 = [{ subnet: '10.251.8.0/24' }];
   const v6 = [{ subnet: 'fd00:251:8::/64' }];
   for (const ranges of [[v4, v6], [v6, v4]]) {
@@ -125,7 +125,7 @@ t.test('N6: dual stack in both orders of the ranges', { skip: reason ?? false },
   }
 });
 
-t.test('N2, N4: netns and configuration gone: the address is freed by the cache', { skip: reason ?? false }, async (t) => {
+void t.test('N2, N4: netns and configuration gone: the address is freed by the cache', { skip: reason ?? false }, async (t) => {
   const { cni, netns, list, attachment, reservations } = await world(t);
   const pod = attachment('pod-gone');
   await netns.create(pod.netns);
@@ -136,7 +136,7 @@ t.test('N2, N4: netns and configuration gone: the address is freed by the cache'
   t.same(await reservations(), []);
 });
 
-t.test('N1: a plugin that fails ADD and, at first, DEL leaks no address of a /29', { skip: reason ?? false }, async (t) => {
+void t.test('N1: a plugin that fails ADD and, at first, DEL leaks no address of a /29', { skip: reason ?? false }, async (t) => {
   const scripts = join(pinDirectory(t), 'bin');
   await mkdir(scripts);
   const log = join(scripts, 'log');
@@ -161,7 +161,7 @@ t.test('N1: a plugin that fails ADD and, at first, DEL leaks no address of a /29
   t.same(await reservations(), []);
 });
 
-t.test('an ADD cancelled half-way frees its address with the DEL that follows', { skip: reason ?? false }, async (t) => {
+void t.test('an ADD cancelled half-way frees its address with the DEL that follows', { skip: reason ?? false }, async (t) => {
   const scripts = join(pinDirectory(t), 'bin');
   await mkdir(scripts);
   await script(scripts, 'slow', 'cat > /dev/null; [ "$CNI_COMMAND" = ADD ] && sleep 30; exit 0');
@@ -174,7 +174,7 @@ t.test('an ADD cancelled half-way frees its address with the DEL that follows', 
   t.same(await reservations(), []);
 });
 
-t.test('N7: STATUS and GC are accepted; GC frees an attachment that no one uses', { skip: reason ?? false }, async (t) => {
+void t.test('N7: STATUS and GC are accepted; GC frees an attachment that no one uses', { skip: reason ?? false }, async (t) => {
   const newest = (await new Cni({ binDirs: [binDir ?? ''], cacheDir: pinDirectory(t) }).version('bridge')).at(-1) ?? '';
   if (newest !== '1.1.0') t.comment(`the bridge plugin in ${binDir} speaks ${newest}: GC is DEL of stale attachments only`);
   const { cni, netns, list, attachment, reservations } = await world(t, { cniVersion: newest });

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import koffi from 'koffi';
 import { SyscallError } from '../netns/syscalls.js';
-import { endOfStatus, UNKNOWN_END, type ProcessEnd } from './wait-status.js';
+import { endOfInfo, UNKNOWN_END, type ProcessEnd } from './wait-status.js';
 
 /** What starts and ends processes, of the C library that Node itself runs on, glibc or musl. */
 export interface PosixSpawn {
@@ -15,7 +15,7 @@ export interface PosixSpawn {
    * @throws SyscallError
    */
   spawn(path: string, argv: readonly string[], envp: readonly string[], stdio: readonly [number, number, number]): Promise<number>;
-  /** waitpid(pid, WNOHANG): how a child ended, or undefined while it lives. */
+  /** How a child ended, or undefined while it lives. It is told at once; another thread lets go of it, for which the kernel takes milliseconds on a busy node. */
   wait(pid: number): ProcessEnd | undefined;
   /** pipe2(O_CLOEXEC): read end and write end. */
   pipe(): [number, number];
@@ -31,7 +31,16 @@ const SIGSET_SIZE = 128;
 const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
 const POSIX_SPAWN_SETSID = 0x80;
+/** <linux/wait.h> */
+const P_PID = 1;
 const WNOHANG = 1;
+const WEXITED = 4;
+const WNOWAIT = 0x0100_0000;
+/** siginfo_t in ints, and where in it `si_code`, `si_pid` and `si_status` of SIGCHLD are on 64-bit machines. */
+const SIGINFO_INTS = 32;
+const SI_CODE = 2;
+const SI_PID = 4;
+const SI_STATUS = 6;
 const O_CLOEXEC = 0o2_000_000;
 
 let loaded: PosixSpawn | undefined;
@@ -66,7 +75,8 @@ function load(): PosixSpawn {
     libc.func(`int ${name}(void *attributes, void *set)`) as (attributes: Buffer, set: Buffer) => number;
   const setDefault = onSignals('posix_spawnattr_setsigdefault');
   const setMask = onSignals('posix_spawnattr_setsigmask');
-  const waitpid = libc.func('int waitpid(int pid, _Out_ int *status, int options)') as (pid: number, status: [number], options: number) => number;
+  const waitid = libc.func('int waitid(int type, int id, void *info, int options)') as (type: number, id: number, info: Buffer, options: number) => number;
+  const waitpid = promisify(libc.func('int waitpid(int pid, void *status, int options)').async as (pid: number, status: null, options: number, done: () => void) => void);
   const pipe2 = libc.func('int pipe2(void *fds, int flags)') as (fds: Buffer, flags: number) => number;
   const close = libc.func('int close(int fd)') as (fd: number) => number;
 
@@ -109,14 +119,12 @@ function load(): PosixSpawn {
       return pid[0] ?? 0;
     },
     wait: (pid) => {
-      const status: [number] = [0];
-      for (;;) {
-        const waited = waitpid(pid, status, WNOHANG);
-        if (waited === pid) return endOfStatus(status[0]);
-        if (waited === 0) return undefined;
-        // ECHILD: it was waited for elsewhere, or SIGCHLD is ignored
-        if (koffi.errno() !== koffi.os.errno.EINTR) return UNKNOWN_END;
-      }
+      const info = new Int32Array(SIGINFO_INTS);
+      // ECHILD: it was waited for elsewhere, or SIGCHLD is ignored. With WNOHANG nothing interrupts it.
+      if (waitid(P_PID, pid, Buffer.from(info.buffer), WEXITED | WNOHANG | WNOWAIT) !== 0) return UNKNOWN_END;
+      if (info[SI_PID] !== pid) return undefined;
+      void waitpid(pid, null, WNOHANG);
+      return endOfInfo(info[SI_CODE] ?? 0, info[SI_STATUS] ?? 0);
     },
     pipe: () => {
       const fds = Buffer.alloc(8);

@@ -9,11 +9,12 @@ export interface ProcessEnd {
 
 export const UNKNOWN_END: ProcessEnd = { exitCode: null, signal: null };
 
-/** The status that waitpid(2) gives of a process that has ended: the signal in the low seven bits, or the exit code in the next byte. */
-export function endOfStatus(status: number): ProcessEnd {
-  const number = status & 0x7f;
-  if (number === 0) return { exitCode: (status >> 8) & 0xff, signal: null };
-  return { exitCode: null, signal: signalName(number) };
+/** `si_code` of a process that has ended by itself (<asm-generic/siginfo.h>). */
+const CLD_EXITED = 1;
+
+/** What waitid(2) gives of a process that has ended: how, and its exit code or the signal. */
+export function endOfInfo(code: number, status: number): ProcessEnd {
+  return code === CLD_EXITED ? { exitCode: status, signal: null } : { exitCode: null, signal: signalName(status) };
 }
 
 /** A real-time signal has no name in Node's table; then its number stands there, as the kernel's own messages have it. */
