@@ -29,7 +29,8 @@ export class OwnCgroups {
    * @throws when they are still in use after five seconds
    */
   async remove(object: { readonly id: string; readonly cgroupsPath: string }): Promise<void> {
-    const directories = await this.of(object);
+    // An OCI runtime has removed them in the usual case.
+    const directories = (await this.of(object)).filter((directory) => existsSync(directory));
     const late = AbortSignal.timeout(KILLED_MS);
     await removeCgroups(directories, late).catch((error: unknown) => {
       throw late.aborted ? failedPrecondition(`still in use: ${directories.filter((directory) => existsSync(directory)).join(', ')}`) : error;

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readTextSync } from './read-text-sync.js';
 
 export interface ListedProcess {
   readonly pid: number;
@@ -16,13 +17,20 @@ export async function processTable(proc: string): Promise<ListedProcess[]> {
 }
 
 export async function readProcess(proc: string, pid: number): Promise<ListedProcess | undefined> {
-  try {
-    const [cmdline, stat] = await Promise.all(['cmdline', 'stat'].map((name) => readFile(join(proc, String(pid), name), 'utf8')));
-    if (cmdline === undefined || stat === undefined) return undefined;
-    // The command in parentheses may hold anything; state and parent follow it.
-    const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-    return { pid, parent, command: cmdline.split('\0').slice(0, -1) };
-  } catch {
-    return undefined;
-  }
+  const command = await readCommand(proc, pid);
+  const parent = readParent(proc, pid);
+  return command === undefined || parent === undefined ? undefined : { pid, parent, command };
+}
+
+/** The command and its arguments; undefined for a process that is gone. They lie in its own memory, which another thread may have to wait for. */
+export async function readCommand(proc: string, pid: number): Promise<string[] | undefined> {
+  const cmdline = await readFile(join(proc, String(pid), 'cmdline'), 'utf8').catch(() => undefined);
+  return cmdline?.split('\0').slice(0, -1);
+}
+
+/** undefined for a process that is gone. */
+export function readParent(proc: string, pid: number): number | undefined {
+  const stat = readTextSync(join(proc, String(pid), 'stat'));
+  // The command in parentheses may hold anything; state and parent follow it.
+  return stat === undefined ? undefined : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { processTable, type ListedProcess } from './process-table.js';
+import { processTable } from './process-table.js';
 
 /** What a shim's command line tells of it. */
 export interface ShimCommand {
@@ -11,7 +11,7 @@ export interface ShimCommand {
 }
 
 /** containerd starts a shim with `-namespace`, `-address` and `-id`. */
-export function shimOf({ command: [program = '', ...args] }: ListedProcess): ShimCommand | undefined {
+export function shimOf([program = '', ...args]: readonly string[]): ShimCommand | undefined {
   if (!basename(program).startsWith('containerd-shim')) return undefined;
   const option = (name: string): string => args[args.indexOf(name) + 1] ?? '';
   return { namespace: option('-namespace'), address: option('-address'), id: option('-id') };
@@ -21,7 +21,7 @@ export function shimOf({ command: [program = '', ...args] }: ListedProcess): Shi
 export async function shimProcesses(proc: string, namespace: string): Promise<Map<string, number[]>> {
   const found = new Map<string, number[]>();
   for (const process of await processTable(proc)) {
-    const shim = shimOf(process);
+    const shim = shimOf(process.command);
     if (shim?.namespace === namespace) found.set(shim.id, [...(found.get(shim.id) ?? []), process.pid]);
   }
   return found;

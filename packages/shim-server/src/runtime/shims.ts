@@ -3,7 +3,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { notFound } from '../errors.js';
 import { Token, type Containers, type NodeRoots, type Sandboxes } from '../tokens.js';
-import { readProcess } from './process-table.js';
+import { readCommand, readParent } from './process-table.js';
 import { shimOf, shimProcesses } from './shim-processes.js';
 
 /** How long one look at all of the machine's processes serves everybody: when containerd goes, all containers ask at once. */
@@ -105,9 +105,9 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
   }
 
   private async parentOf(pid: number, sandboxId: string): Promise<number | undefined> {
-    const parent = (await readProcess(this.roots.proc, pid))?.parent;
-    const shim = parent === undefined ? undefined : await readProcess(this.roots.proc, parent);
-    return shim !== undefined && shimOf(shim)?.id === sandboxId ? parent : undefined;
+    const parent = readParent(this.roots.proc, pid);
+    const command = parent === undefined ? undefined : await readCommand(this.roots.proc, parent);
+    return command !== undefined && shimOf(command)?.id === sandboxId ? parent : undefined;
   }
 
   /** The one that says in its command that it is the sandbox's. */

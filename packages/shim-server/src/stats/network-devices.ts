@@ -1,4 +1,4 @@
-import { readTextSync } from './read-text-sync.js';
+import { readTextSync } from '../runtime/read-text-sync.js';
 
 /** Cumulative figures of one network interface. */
 export interface NetworkDevice {

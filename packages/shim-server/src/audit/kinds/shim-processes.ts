@@ -24,7 +24,7 @@ export function shimHoldings({ config, containerd: { tasks }, roots }: AuditedNo
       const parents = new Set(processes.map(({ parent }) => parent));
       const found: Holding[] = [];
       for (const process of processes) {
-        const shim = shimOf(process);
+        const shim = shimOf(process.command);
         if (shim === undefined || shim.namespace !== namespace || !isObjectId(shim.id)) continue;
         if ((await resolved(shim.address)) !== address) continue;
         const idle = !parents.has(process.pid) && !(await mayHaveTask(shim.id, signal));
@@ -52,7 +52,7 @@ export function shimHoldings({ config, containerd: { tasks }, roots }: AuditedNo
   async function end(pid: number, id: string): Promise<void> {
     const process = await readProcess(roots.proc, pid);
     // The number may be another's by now.
-    if (process !== undefined && shimOf(process)?.id === id) killProcess(pid);
+    if (process !== undefined && shimOf(process.command)?.id === id) killProcess(pid);
   }
 }
 

@@ -1,4 +1,4 @@
-import { readTextSync } from '../read-text-sync.js';
+import { readTextSync } from '../../runtime/read-text-sync.js';
 import { dirname } from 'node:path';
 import { cgroupDirectory, type NodeFacts } from '../../spec/index.js';
 

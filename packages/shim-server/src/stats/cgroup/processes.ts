@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LoopTurns } from '../../runtime/loop-turns.js';
-import { readTextSync } from '../read-text-sync.js';
+import { readTextSync } from '../../runtime/read-text-sync.js';
 import type { CgroupFiles } from './cgroup-files.js';
 
 /** How deep a container may nest cgroups of its own before counting stops; the kernel sets no such limit by default. */
