@@ -1,5 +1,6 @@
 import { close, constants, openSync, read } from 'node:fs';
 import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** Where a stream's bytes go. */
@@ -62,9 +63,11 @@ export class OutputReader {
     try {
       // Here and now: without blocking, a FIFO is opened for reading whether or not it has a writer (fifo(7)).
       const fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+      // What the reader is made for, a process, is asked for first.
+      await nextTurn();
       const buffer = Buffer.allocUnsafeSlow(this.readBytes);
-      if (expectWriter || (await this.writerIsThere(fd, buffer))) await this.pump(fd, buffer);
-      else await closeFile(fd);
+      const expected = expectWriter ? !this.closed : await this.writerIsThere(fd, buffer);
+      await (expected ? this.pump(fd, buffer) : closeFile(fd));
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       // Who makes the reader has it before it is told of a failed open.

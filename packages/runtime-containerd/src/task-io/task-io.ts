@@ -45,8 +45,7 @@ export class TaskIo {
    * @throws MkfifoError, or the error of mkdir; EEXIST when the directory is there already
    */
   static async create(dir: string, layout: TaskIoLayout): Promise<TaskIo> {
-    mkdirSync(join(dir, '..'), { recursive: true, mode: 0o700 });
-    mkdirSync(dir, { mode: 0o700 });
+    makeDirectory(dir);
     const io = new TaskIo(dir, layout);
     const made: string[] = [];
     io.made = made;
@@ -111,6 +110,14 @@ export class TaskIo {
     if (path === '') throw new RangeError(`${this.dir}: no ${stream}`);
     return path;
   }
+}
+
+/** Its parents are there in the usual case. */
+function makeDirectory(dir: string): void {
+  const mode = 0o700;
+  if (ignoring(['ENOENT'], () => mkdirSync(dir, { mode })) === undefined) return;
+  mkdirSync(join(dir, '..'), { recursive: true, mode });
+  mkdirSync(dir, { mode });
 }
 
 /** @returns the code of an error that is ignored */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   encodeProcess,
+  isNotFound,
   TaskIo,
   type Containerd,
   type OutputReader,
@@ -107,28 +108,43 @@ export class ExecProcesses {
       steps.do('read the process of the container', () => this.process(request, signal)),
       steps.do('open the FIFOs', () => this.openIo(request, fifos, undo)),
     );
-    await steps.do('create the exec process', async () => {
-      undo.process.add('delete the exec process', discard);
-      await this.shims.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal });
-    });
+    undo.process.add('delete the exec process', discard);
+    const created = steps.do('create the exec process', () => this.shims.exec({ containerId, execId, spec: encodeProcess(process), ...io.streams }, { signal }));
     // From before it starts.
-    const exit = this.processEnd.of(containerId, { execId, signal: undo.over.signal, listenMs: LISTEN_MS });
+    const beside = created.then(() => this.shims.exited(containerId, execId));
+    const exit = this.processEnd.of(containerId, { execId, signal: undo.over.signal, listenMs: LISTEN_MS, beside });
     exit.catch(() => undefined);
-    await steps.do('start the exec process', () => {
-      // By containerd, and not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then.
+    const started = steps.do('start the exec process', () => {
+      const starting = this.startCreated(containerId, execId, created);
       // The caller need not wait for the start, the undo does.
-      const started = tasks.start(containerId, execId);
       undo.process.add('wait for the start', async (ending) => {
-        await orAbort(started, ending).catch(() => undefined);
+        await orAbort(starting, ending).catch(() => undefined);
       });
-      return orAbort(started, signal);
+      // The end may be told first.
+      return orAbort(Promise.race([starting, exit]), signal);
     });
+    await together(created, started);
     return {
       execId,
       stdin: io.stdin,
       readers: io.readers,
       exit: (waiting) => orAbort(exit, waiting),
     };
+  }
+
+  /**
+   * By containerd, and not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then. The shim is asked for the
+   * process at the same time, and answers sooner than containerd asks it for the start; where it did not, the start is asked for again.
+   */
+  private async startCreated(containerId: string, execId: string, created: Promise<void>): Promise<void> {
+    const { tasks } = this.containerd;
+    try {
+      await tasks.start(containerId, execId);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await created;
+      await tasks.start(containerId, execId);
+    }
   }
 
   /** The container's own process with another command: its user, environment, directory, capabilities. */

@@ -23,6 +23,8 @@ export interface ProcessEndOptions {
   readonly onShim?: boolean;
   /** How long only containerd's events are listened to, for a process that is likely to end soon: they come anyway, and a call costs more than they do. Default 0. */
   readonly listenMs?: number;
+  /** Who else may tell of the end; where it fails it tells nothing. */
+  readonly beside?: Promise<Exit>;
 }
 
 /** After the start of what is to live long: its shim is looked for, and asked, when the answer to the start is on its way. */
@@ -53,10 +55,11 @@ export class ProcessEnd {
   ) {}
 
   /** @throws the signal's reason when it aborts */
-  async of(containerId: string, { execId = '', signal, onShim = false, listenMs = 0 }: ProcessEndOptions = {}): Promise<ProcessExit> {
+  async of(containerId: string, { execId = '', signal, onShim = false, listenMs = 0, beside }: ProcessEndOptions = {}): Promise<ProcessExit> {
     const done = new AbortController();
     const waiting = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
     const told = [this.announcement(containerId, execId, waiting)];
+    if (beside !== undefined) told.push(beside.then(known, () => new Promise(() => undefined)));
     let outage: AbortController | undefined;
     try {
       if (listenMs > 0) {
@@ -78,7 +81,7 @@ export class ProcessEnd {
           if (isTaskGone(error)) return await Promise.race([...told, unknownAfter(outage === undefined ? ANNOUNCEMENT_MS : LATE_ANNOUNCEMENT_MS, waiting)]);
           if (outage?.signal.aborted !== false) {
             outage = new AbortController();
-            told[1] = this.persistentlyOnShim(containerId, execId, AbortSignal.any([waiting, outage.signal]));
+            told.push(this.persistentlyOnShim(containerId, execId, AbortSignal.any([waiting, outage.signal])));
           }
           const ended = await Promise.race([...told, pause(ms, undefined, { signal: waiting })]);
           if (ended !== undefined) return ended;

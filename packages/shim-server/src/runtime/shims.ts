@@ -53,6 +53,12 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     }
   }
 
+  /** How a command ended, told by the shim that {@link exec} has asked. @throws NOT_FOUND where it was containerd that it asked, or ContainerdError */
+  exited(containerId: string, execId: string): Promise<Exit> {
+    const shim = this.known.get(this.sandboxOf(containerId));
+    return shim === undefined ? Promise.reject(notFound('shim of container', containerId)) : shim.exited(containerId, execId);
+  }
+
   /**
    * Ends the shim of a sandbox that has nothing left, where it is still there: containerd 2.1 leaves the shim of a sandbox whose own task was deleted before that of its
    * last container.
