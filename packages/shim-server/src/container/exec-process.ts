@@ -13,6 +13,7 @@ import {
 import type { Logger } from 'pino';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { discardExec } from '../runtime/already-gone.js';
+import { CgroupMoves } from '../runtime/cgroup-moves.js';
 import { OwedWork } from '../runtime/owed-work.js';
 import { ProcessEnd, type ProcessExit } from '../runtime/process-end.js';
 import { Shims } from '../runtime/shims.js';
@@ -91,6 +92,7 @@ export class ExecProcesses {
     @inject(Shims) private readonly shims: Shims,
     @inject(ProcessEnd) private readonly processEnd: ProcessEnd,
     @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(CgroupMoves) private readonly moves: CgroupMoves,
     @inject(Token.DaemonInstance) private readonly instance: string,
   ) {}
 
@@ -98,6 +100,7 @@ export class ExecProcesses {
   async start(request: ExecProcessRequest, steps: Steps<ExecStep>, undo: ExecUndo, signal: AbortSignal): Promise<RunningExec> {
     const { containerId } = request;
     const { tasks } = this.containerd;
+    this.moves.expect();
     const execId = newExecId(this.instance);
     const directory = this.layout.execIo(containerId, execId);
     const remains: Pick<Tasks, 'deleteProcess' | 'kill'> = { deleteProcess: (...call) => this.shims.deleteProcess(...call), kill: (...call) => tasks.kill(...call) };

@@ -8,6 +8,7 @@ import { Restoration } from '../checkpoint/restoration.js';
 import { failedPrecondition } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { toStatus } from '../grpc/status.js';
+import { CgroupMoves } from '../runtime/cgroup-moves.js';
 import { discardTask } from '../runtime/reach-task.js';
 import { BEHIND_ANSWER_MS } from '../runtime/process-end.js';
 import { ownedIo } from '../runtime/io-owner.js';
@@ -63,6 +64,7 @@ export class StartContainer {
     @inject(Restoration) private readonly restoration: Restoration,
     @inject(OomKills) private readonly oomKills: OomKills,
     @inject(OwedWork) private readonly owed: OwedWork,
+    @inject(CgroupMoves) private readonly moves: CgroupMoves,
   ) {}
 
   readonly handle: UnaryCall<StartContainerRequest, StartContainerResponse> = async (request, { signal, log }) => {
@@ -103,6 +105,7 @@ export class StartContainer {
     const { id } = container;
     const { tasks, snapshots } = this.containerd;
     const handler = this.handlers.of(sandbox);
+    this.moves.expect();
     // It ran when the container was created; the number of its process may be another's by now.
     await pidTarget(this.containers, sandbox.id, container.config);
     const [streams, rootfs] = await together(

@@ -6,6 +6,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { alreadyExists } from '../errors.js';
 import type { UnaryCall } from '../grpc/call-context.js';
 import { ignoreNotFound } from '../runtime/already-gone.js';
+import { CgroupMoves } from '../runtime/cgroup-moves.js';
 import { OwnCgroups } from '../runtime/own-cgroups.js';
 import { BEHIND_ANSWER_MS } from '../runtime/process-end.js';
 import { RuntimeHandlers } from '../runtime/runtime-handlers.js';
@@ -57,6 +58,7 @@ export class RunPodSandbox {
     @inject(SandboxWatch) private readonly watch: SandboxWatch,
     @inject(SelinuxLevels) private readonly levels: SelinuxLevels,
     @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
+    @inject(CgroupMoves) private readonly moves: CgroupMoves,
   ) {}
 
   readonly handle: UnaryCall<RunPodSandboxRequest, RunPodSandboxResponse> = async (request, { signal, log }) => {
@@ -184,7 +186,9 @@ export class RunPodSandbox {
         await this.cgroups.remove(plan.record);
         await this.rootfs.remove(plan.record);
       });
-      return this.pauseTask.create(id, await plan.rootfs(), plan.handler);
+      const mounts = await plan.rootfs();
+      this.moves.expectAfterShim();
+      return this.pauseTask.create(id, mounts, plan.handler);
     });
   }
 }
