@@ -136,11 +136,12 @@ export class ExecProcesses {
   }
 
   /**
-   * By containerd, and not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then. The shim is asked for the
-   * process at the same time, and answers sooner than containerd asks it for the start; where it did not, the start is asked for again.
+   * By containerd, and not cancelled: an OCI runtime that is killed while it starts the command may leave it running, and nobody knows its pid then. A shim that is asked itself for
+   * the process has made it before containerd comes to ask it for the start; where it had not, the start is asked for again.
    */
   private async startCreated(containerId: string, execId: string, created: Promise<void>): Promise<void> {
     const { tasks } = this.containerd;
+    if (!this.shims.isKnown(containerId)) await created;
     try {
       await tasks.start(containerId, execId);
     } catch (error) {

@@ -53,6 +53,11 @@ export class Shims implements Pick<Tasks, 'exec' | 'deleteProcess'> {
     }
   }
 
+  /** Whether what concerns a container is asked of its shim at once. */
+  isKnown(containerId: string): boolean {
+    return this.known.has(this.sandboxOf(containerId));
+  }
+
   /** How a command ended, told by the shim that {@link exec} has asked. @throws NOT_FOUND where it was containerd that it asked, or ContainerdError */
   exited(containerId: string, execId: string): Promise<Exit> {
     const shim = this.known.get(this.sandboxOf(containerId));

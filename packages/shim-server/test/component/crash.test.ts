@@ -1,10 +1,7 @@
 import { test } from 'tap';
 import type { Place } from '../../src/steps/registry.js';
 import { CALL_SCENARIOS, endEverything, expectStarted, lost, scenarioCalls, stepsOf } from './call-scenarios.js';
-import { eventually, Shim } from './shim-harness.js';
-
-/** containerd.v1.types.Status */
-const RUNNING = 2;
+import { Shim } from './shim-harness.js';
 
 // R8: the daemon is killed at every step; the next one finds, finishes or clears what is there.
 
@@ -33,9 +30,7 @@ test('R8 what a killed daemon had half made is not ready, and no container', asy
   await shim.killAndRestart();
   t.match((await shim.cri.runtime.listPodSandbox({})).items, [{ state: 1 }]);
   const pod = await shim.runPod();
-  await eventually(() => {
-    if (shim.containerd.process('k8s.io', pod).status !== RUNNING) throw new Error('its pause process does not run');
-  });
+  await shim.pauseRuns(pod);
   await shim.failpoints.holdUntilReached('CreateContainer/look up the user', () => lost(shim.createContainer(pod)), 'after');
   await shim.killAndRestart();
   t.same((await shim.cri.runtime.listContainers({})).containers, []);

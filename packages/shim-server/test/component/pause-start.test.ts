@@ -18,12 +18,6 @@ async function sandboxState(shim: Shim, podSandboxId: string): Promise<number | 
   return (await shim.cri.runtime.podSandboxStatus({ podSandboxId })).status?.state;
 }
 
-async function eventuallyRunning(shim: Shim, pod: string): Promise<void> {
-  await eventually(() => {
-    if (pauseStatus(shim, pod) !== RUNNING) throw new Error('the pause process does not run');
-  });
-}
-
 /** A pod whose pause process is created and not started; `release` lets it be started. */
 async function heldPod(shim: Shim): Promise<{ pod: string; release: () => void }> {
   let pod = '';
@@ -85,7 +79,7 @@ test('an answer that got lost: what runs is taken for started', async (t) => {
   const { pod, release } = await heldPod(shim);
   shim.containerd.control.fail('tasks.start', { code: status.UNAVAILABLE, times: 1, afterwards: true });
   release();
-  await eventuallyRunning(shim, pod);
+  await shim.pauseRuns(pod);
   await shim.startContainer(pod);
   t.equal(await sandboxState(shim, pod), READY);
   t.same(await endEverything(shim), []);
@@ -113,7 +107,7 @@ for (const moment of ['before', 'after'] as const) {
       if (pod === '') throw new Error('no answer yet');
     });
     await shim.killAndRestart();
-    await eventuallyRunning(shim, pod);
+    await shim.pauseRuns(pod);
     t.equal(await sandboxState(shim, pod), READY);
     await shim.startContainer(pod);
     t.equal(await shim.runPod(), pod, 'the kubelet that got no answer finds it');

@@ -3,9 +3,6 @@ import { eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 // What a call asks containerd for, in the usual case: each is a round trip, and what changes something is a write to the disk.
 
-/** containerd.v1.types.Status */
-const RUNNING = 2;
-
 async function started(t: Test) {
   const shim = await Shim.start();
   t.teardown(() => shim.close());
@@ -34,9 +31,7 @@ test('a pod with one container, one call after the other', async (t) => {
   let podSandboxId = '';
   const run = await during(async () => {
     podSandboxId = await shim.runPod();
-    await eventually(() => {
-      if (shim.containerd.process(NAMESPACE, podSandboxId).status !== RUNNING) throw new Error('its pause process does not run');
-    });
+    await shim.pauseRuns(podSandboxId);
   });
   t.same(run, [
     'containers.create', // the record, before anything else

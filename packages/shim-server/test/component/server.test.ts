@@ -152,6 +152,7 @@ test('a second daemon on the same socket is refused before it touches anything',
   const shim = await Shim.start();
   t.teardown(() => shim.close());
   const pod = await shim.runPod();
+  await shim.pauseRuns(pod);
   let creation: Promise<string> | undefined;
   const release = await shim.failpoints.holdUntilReached('CreateContainer/look up the user', () => (creation = shim.createContainer(pod)));
   const before = shim.containerd.control.calls.length;

@@ -15,6 +15,9 @@ import type { Failpoints, Moment } from '../../src/steps/failpoints.js';
 import type { Place } from '../../src/steps/registry.js';
 
 export const IMAGE = 'registry.test/app:1';
+/** containerd.v1.types.Status */
+const RUNNING = 2;
+
 export const NAMESPACE = 'k8s.io';
 
 const PASSWD = 'root:x:0:0:root:/root:/bin/sh\napp:x:1000:1000::/home/app:/bin/sh\n';
@@ -267,6 +270,13 @@ export class Shim {
 
   async runPod(change: DeepPartial<PodSandboxConfig> = {}): Promise<string> {
     return (await this.cri.runtime.runPodSandbox({ config: this.sandboxConfig(change) })).podSandboxId;
+  }
+
+  /** Its start comes behind the answer of RunPodSandbox. */
+  async pauseRuns(podSandboxId: string): Promise<void> {
+    await eventually(() => {
+      if (this.containerd.process(NAMESPACE, podSandboxId).status !== RUNNING) throw new Error('the pause process does not run');
+    });
   }
 
   async createContainer(podSandboxId: string, change: DeepPartial<ContainerConfig> = {}): Promise<string> {
