@@ -123,8 +123,8 @@ export class ExecProcesses {
       undo.process.add('wait for the start', async (ending) => {
         await orAbort(starting, ending).catch(() => undefined);
       });
-      // The end may be told first.
-      return orAbort(Promise.race([starting, exit]), signal);
+      // Also where the end is told before: a command that could not be started has one too.
+      return orAbort(starting, signal);
     });
     await together(created, started);
     return {
