@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import koffi from 'koffi';
 import { SyscallError } from '../netns/syscalls.js';
+import { Slots } from './slots.js';
 import { endOfInfo, UNKNOWN_END, type ProcessEnd } from './wait-status.js';
 
 /** What starts and ends processes, of the C library that Node itself runs on, glibc or musl. */
@@ -42,6 +43,9 @@ const SI_CODE = 2;
 const SI_PID = 4;
 const SI_STATUS = 6;
 const O_CLOEXEC = 0o2_000_000;
+
+/** koffi takes 256 calls for other threads at once, of everybody in the process, and refuses the next. */
+const threads = new Slots(32);
 
 let loaded: PosixSpawn | undefined;
 
@@ -113,7 +117,7 @@ function load(): PosixSpawn {
       const pid = new Int32Array(1);
       await withAttributes((attributes) =>
         withActions(stdio, async (actions) => {
-          checked('posix_spawn', await spawn(Buffer.from(pid.buffer), path, actions, attributes, [...argv, null], [...envp, null]));
+          checked('posix_spawn', await threads.run(() => spawn(Buffer.from(pid.buffer), path, actions, attributes, [...argv, null], [...envp, null])));
         }),
       );
       return pid[0] ?? 0;
@@ -123,7 +127,7 @@ function load(): PosixSpawn {
       // ECHILD: it was waited for elsewhere, or SIGCHLD is ignored. With WNOHANG nothing interrupts it.
       if (waitid(P_PID, pid, Buffer.from(info.buffer), WEXITED | WNOHANG | WNOWAIT) !== 0) return UNKNOWN_END;
       if (info[SI_PID] !== pid) return undefined;
-      void waitpid(pid, null, WNOHANG);
+      void threads.run(() => waitpid(pid, null, WNOHANG));
       return endOfInfo(info[SI_CODE] ?? 0, info[SI_STATUS] ?? 0);
     },
     pipe: () => {

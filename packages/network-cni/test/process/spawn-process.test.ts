@@ -189,6 +189,12 @@ t.test('two hundred, then fifty at once: all are waited for, and nothing is left
   t.equal(process.listenerCount('SIGCHLD'), 0);
 });
 
+t.test('hundreds at once: as many as other threads take, and the others after them', async (t) => {
+  const ends = await Promise.all(Array.from({ length: 400 }, () => run('/bin/true')));
+  t.ok(ends.every(({ exitCode }) => exitCode === 0));
+  await noChildren(t);
+});
+
 t.test('the event loop goes on while processes are started', async (t) => {
   let turns = 0;
   let starting = true;
