@@ -13,11 +13,19 @@ const UNLIMITED = 1n << 62n;
  * file system module it takes more than ten times the processor. Whoever reads many does so in {@link LoopTurns}.
  */
 export class CgroupFiles {
+  private readonly directories = new Map<string, string>();
+
   constructor(
     readonly version: 'v1' | 'v2',
-    /** Where the cgroup is in the hierarchy of a controller; the name is without meaning on v2. */
-    readonly directory: (controller: string) => string,
+    private readonly find: (controller: string) => string,
   ) {}
+
+  /** Where the cgroup is in the hierarchy of a controller; the name is without meaning on v2. */
+  directory(controller: string): string {
+    let directory = this.directories.get(controller);
+    if (directory === undefined) this.directories.set(controller, (directory = this.find(controller)));
+    return directory;
+  }
 
   /** The cgroup that an OCI `linux.cgroupsPath` names. */
   static of(cgroupsPath: string, node: Pick<NodeFacts, 'cgroup'>, root: string): CgroupFiles {
