@@ -218,8 +218,8 @@ export class TestNode {
     return readNodeState({ ...this.scope(), ctr: (...args) => this.containerd.ctr(...args) });
   }
 
-  /** Waits until nothing differs from `before` any more; returns what still does after `timeoutMs` (default 5 s). */
-  async leaksSince(before: NodeState, timeoutMs = 5_000): Promise<string[]> {
+  /** Waits until nothing differs from `before` any more; returns what still does after `timeoutMs` (default 15 s: criquet cleans up after each start). */
+  async leaksSince(before: NodeState, timeoutMs = 15_000): Promise<string[]> {
     const end = Date.now() + patience(timeoutMs);
     for (;;) {
       const differences = compareNodeStates(before, await this.state());
