@@ -7,7 +7,7 @@ const LOOK_MS = 250;
 /**
  * Notices the ends of children that libuv does not know. It waits for each by its pid, as libuv does for its own, so that neither takes
  * the other's. SIGCHLD tells of an end; it may be one signal for several children, and none comes in a worker thread, so there is a slow
- * timer too. Both are there only while children live, and the timer holds the event loop as long.
+ * timer too. Both are there only while children are started or live, and the timer holds the event loop as long.
  */
 class ChildEnds {
   readonly #living = new Map<number, (end: ProcessEnd) => void>();

@@ -63,6 +63,7 @@ test('while containerd is away: lists and status answer, the rest is UNAVAILABLE
     const left = await shim.leftovers();
     if (left.length > 0) throw new Error(left.join());
   }, 8_000);
+  t.same(await shim.leftovers(), []);
 });
 
 test('exits during and after containerd\'s absence are noticed', async (t) => {
