@@ -25,6 +25,7 @@ import { Token, type Sandboxes } from '../tokens.js';
 import { PauseStart } from './pause-start.js';
 import { PauseTask } from './pause-task.js';
 import { PodNetwork } from './pod-network.js';
+import { PodRemoval } from './pod-removal.js';
 import { SandboxFiles } from './sandbox-files.js';
 import { SandboxPlanner, type SandboxMarks, type SandboxPlan } from './sandbox-planner.js';
 import { SandboxRootfs } from './sandbox-rootfs.js';
@@ -55,6 +56,7 @@ export class RunPodSandbox {
     @inject(SandboxFiles) private readonly files: SandboxFiles,
     @inject(SandboxRootfs) private readonly rootfs: SandboxRootfs,
     @inject(SandboxTeardown) private readonly teardown: SandboxTeardown,
+    @inject(PodRemoval) private readonly podRemoval: PodRemoval,
     @inject(SandboxWatch) private readonly watch: SandboxWatch,
     @inject(SelinuxLevels) private readonly levels: SelinuxLevels,
     @inject(OwnCgroups) private readonly cgroups: OwnCgroups,
@@ -91,7 +93,9 @@ export class RunPodSandbox {
     if (existing?.phase === 'failed') {
       const steps = Steps.of('RunPodSandbox', this.failpoints, log.child({ podSandboxId: existing.id }));
       progress.steps = steps;
-      await this.teardown.remove(existing.id, steps);
+      // Of a restore that failed there can be containers, which have the names of those that are to come.
+      if (existing.restoring === true) await this.podRemoval.remove(existing.id);
+      else await this.teardown.remove(existing.id, steps);
     } else if (existing !== undefined) {
       const why = existing.phase === 'ready' ? 'with another configuration' : `and is ${existing.phase}`;
       throw alreadyExists(`sandbox ${name} exists as ${existing.id} ${why}`);

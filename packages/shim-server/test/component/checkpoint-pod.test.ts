@@ -200,3 +200,18 @@ for (const undo of CALL_STEPS.RestorePod.undo) {
     t.equal((await shim.cri.runtime.restorePod(restore)).restoredContainers.length, 2);
   });
 }
+
+test('RestorePod is repeated before what a killed one left is gone: its containers do not stand in the way', async (t) => {
+  const { shim, pod, request, restore } = await pair(t);
+  await shim.cri.runtime.checkpointPod(request);
+  shim.failpoints.fail('RestorePod/record that it is restored', { moment: 'after' });
+  await shim.failpoints.holdUntilReached('RestorePod/undo: record that it is half restored', () => void shim.cri.runtime.restorePod(restore).catch(() => undefined), 'after');
+  shim.failpoints.fail('RemovePodSandbox/remove the containers');
+  await shim.killAndRestart();
+  const left = (await shim.cri.runtime.listPodSandbox({})).items.map(({ id }) => id).filter((id) => id !== pod);
+  t.equal(left.length, 1, 'it is still there');
+  shim.failpoints.clear();
+  const { podSandboxId, restoredContainers } = await shim.cri.runtime.restorePod(restore);
+  t.equal(restoredContainers.length, 2);
+  t.same((await shim.cri.runtime.listPodSandbox({})).items.map(({ id }) => id).sort(), [pod, podSandboxId].sort());
+});
