@@ -8,6 +8,7 @@ FAILED=0
 SKIPPED=0
 TABLE=()
 COVERED=()
+FAILURES=()
 BESIDE=()
 declare -A LANES=()
 
@@ -22,6 +23,7 @@ check() { # NAME COMMAND...
   else
     FAILED=$((FAILED + 1))
     note "$name" "$((SECONDS - started))" "failed"
+    FAILURES+=("$name")
   fi
   return "$status"
 }
@@ -168,6 +170,7 @@ count_tap_suite() { # NAME LOG SECONDS STATUS
   note "$name" "$seconds" "$passed passed, $failed failed, $skipped skipped"
   note_covered "$name" "$log"
   if [ "$failed" -gt 0 ]; then
+    note_failures "$name" "$log"
     node test-e2e/dist/report/count-tap.js --failures "$log" | head -n "${CRIQUET_FAILURE_LINES:-200}" | sed 's/^/    | /' >&2
   fi
 }
@@ -188,12 +191,23 @@ note_covered() { # NAME LOG
   while read -r line; do COVERED+=("${1%, beside others}: $line"); done < <(sed -n 's/^ *# covered: //p' "$2")
 }
 
+# The beginning of each failed assertion of a suite, for the end of the output, where nobody has to look for it.
+note_failures() { # NAME LOG
+  local line
+  FAILURES+=("$1")
+  while IFS= read -r line; do FAILURES+=("    ${line:0:200}"); done < <(node test-e2e/dist/report/count-tap.js --brief "$2" | head -n 60)
+}
+
 print_results() {
   printf '\nWhere the time went (logs below %s):\n' "$TEST_LOGS"
   printf '  %s\n' "${TABLE[@]}"
   if [ ${#COVERED[@]} -gt 0 ]; then
     printf '\nWhat was covered:\n'
     printf '  %s\n' "${COVERED[@]}"
+  fi
+  if [ ${#FAILURES[@]} -gt 0 ]; then
+    printf '\nWhat failed:\n'
+    printf '  %s\n' "${FAILURES[@]}"
   fi
   printf '\n%d passed, %d failed, %d skipped\n' "$PASSED" "$FAILED" "$SKIPPED"
 }

@@ -1,14 +1,17 @@
-/* Prints "PASSED FAILED SKIPPED" of TAP files; with --failures their failed assertions: node count-tap.js [--failures] FILE... */
+/*
+ * Prints "PASSED FAILED SKIPPED" of TAP files; with --failures their failed assertions, with --brief the beginning of each:
+ *   node count-tap.js [--failures | --brief] FILE...
+ */
 import { readFile } from 'node:fs/promises';
-import { countTap, failedAssertions } from './tap-counts.js';
+import { briefFailures, countTap, failedAssertions } from './tap-counts.js';
 
 const args = process.argv.slice(2);
-const showFailures = args[0] === '--failures';
+const show = { '--failures': failedAssertions, '--brief': briefFailures }[args[0] ?? ''];
 let [passed, failed, skipped] = [0, 0, 0];
-for (const file of showFailures ? args.slice(1) : args) {
+for (const file of show === undefined ? args : args.slice(1)) {
   const stream = await readFile(file, 'utf8');
-  if (showFailures) {
-    for (const point of failedAssertions(stream)) console.log(point);
+  if (show !== undefined) {
+    for (const point of show(stream)) console.log(point);
     continue;
   }
   const counts = countTap(stream);
@@ -16,4 +19,4 @@ for (const file of showFailures ? args.slice(1) : args) {
   failed += counts.failed;
   skipped += counts.skipped;
 }
-if (!showFailures) console.log(`${passed} ${failed} ${skipped}`);
+if (show === undefined) console.log(`${passed} ${failed} ${skipped}`);

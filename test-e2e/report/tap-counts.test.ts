@@ -1,5 +1,5 @@
 import t from 'tap';
-import { countTap, failedAssertions } from './tap-counts.js';
+import { briefFailures, countTap, failedAssertions } from './tap-counts.js';
 
 const STREAM = `TAP version 14
 1..3
@@ -48,4 +48,10 @@ t.test('failed assertions are shown with their block', async (t) => {
   const shown = failedAssertions(STREAM);
   t.equal(shown.length, 1, 'not its group, not its file');
   t.match(shown[0], /^not ok 2 - two\n {2}---\n {2}diff/);
+});
+
+t.test('in brief: the beginning of each, and what it made fail', async (t) => {
+  const long = ['not ok 1 - long', '  ---', ...Array.from({ length: 60 }, (_, line) => (line % 2 === 0 ? `  line${line}: x` : `  f (../node_modules/x.js:${line})`)), '  ...'].join('\n');
+  t.strictSame(briefFailures(STREAM).map((text) => text.split('\n')[0]), ['not ok 2 - two', 'in: not ok 1 - a group # time=1ms', 'in: not ok 1 - first.test.js # time=5ms']);
+  t.equal(briefFailures(`TAP version 14\n${long}\n1..1\n`)[0]?.split('\n').at(-1), '  line42: x');
 });

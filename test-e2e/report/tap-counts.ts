@@ -34,6 +34,14 @@ export function failedAssertions(stream: string): string[] {
   return [...points(stream)].filter(({ outcome, closes }) => outcome === 'failed' && !closes).map(({ lines }) => lines.join('\n'));
 }
 
+const BRIEF_LINES = 24;
+
+/** The first lines of every failed assertion, without what a stack has of libraries, and below them the first line of what they made fail: subtests and files. */
+export function briefFailures(stream: string): string[] {
+  const failed = [...points(stream)].filter(({ outcome }) => outcome === 'failed');
+  return failed.map(({ closes, lines }) => (closes ? `in: ${lines[0] ?? ''}` : lines.filter((line) => !line.includes('node_modules')).slice(0, BRIEF_LINES).join('\n')));
+}
+
 function* points(stream: string): Generator<Point> {
   const lines = stream.split('\n');
   /** Depths at which something was seen since the last point of a lower depth: that point closes them. */
