@@ -3,7 +3,7 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import { LoopTurns } from '../runtime/loop-turns.js';
 import { unixNanos } from '../state/clock.js';
 import type { CgroupFiles } from './cgroup/cgroup-files.js';
-import { readCpuTime, type CpuTime } from './cgroup/cpu.js';
+import { readCpuUsage } from './cgroup/cpu.js';
 import { readMemory, type Memory } from './cgroup/memory.js';
 import { readPressure } from './cgroup/pressure.js';
 import { readProcesses } from './cgroup/processes.js';
@@ -14,10 +14,12 @@ import { cpuRate, type CpuPoint } from './cpu-rate.js';
 export interface CgroupSample {
   /** Unix time in nanoseconds. */
   readonly at: bigint;
-  readonly cpu?: CpuTime;
+  /** CPU time in nanoseconds, cumulative. */
+  readonly cpuUsage?: bigint;
   /** CPU nanoseconds a second since the sample before this one. */
   readonly nanoCores?: bigint;
   readonly memory?: Memory;
+  /** Of containers: CRI knows none of pods. */
   readonly swap?: Swap;
   readonly pressure: { readonly cpu?: PsiStats; readonly memory?: PsiStats; readonly io?: PsiStats };
   /** Process ids as the daemon's PID namespace counts them; read when they are asked for first. */
@@ -44,13 +46,16 @@ export class CgroupSamples {
 
   constructor(@inject(LoopTurns) private readonly turns: LoopTurns) {}
 
-  /** @param key of what the cgroup belongs to. */
-  of(key: string, files: CgroupFiles): Promise<CgroupSample> {
+  /**
+   * @param key of what the cgroup belongs to
+   * @param withSwap whether swap is read; the same for every call with that key
+   */
+  of(key: string, files: CgroupFiles, { withSwap }: { readonly withSwap: boolean }): Promise<CgroupSample> {
     const before = this.kept.get(key);
     if (before !== undefined && performance.now() - before.takenAt < MAX_AGE_MS) return before.sample;
     const kept: Kept = {
       takenAt: performance.now(),
-      sample: this.read(files, before?.point, (point) => (kept.point = point)),
+      sample: this.read(files, withSwap, before?.point, (point) => (kept.point = point)),
     };
     this.kept.set(key, kept);
     return kept.sample;
@@ -60,28 +65,33 @@ export class CgroupSamples {
     this.kept.delete(key);
   }
 
-  private async read(files: CgroupFiles, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Promise<CgroupSample> {
-    const figures = await this.turns.run(() => readFigures(files, before, note));
+  private async read(files: CgroupFiles, withSwap: boolean, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Promise<CgroupSample> {
+    const figures = await this.turns.run(() => readFigures(files, withSwap, before, note));
     let processes: Promise<readonly number[]> | undefined;
     return { ...figures, processes: () => (processes ??= readProcesses(files, this.turns)) };
   }
 }
 
-function readFigures(files: CgroupFiles, before: CpuPoint | undefined, note: (point: CpuPoint) => void): Omit<CgroupSample, 'processes'> {
+function readFigures(
+  files: CgroupFiles,
+  withSwap: boolean,
+  before: CpuPoint | undefined,
+  note: (point: CpuPoint) => void,
+): Omit<CgroupSample, 'processes'> {
   const at = unixNanos();
   const clock = process.hrtime.bigint();
-  const cpu = readCpuTime(files);
+  const cpuUsage = readCpuUsage(files);
   const memory = readMemory(files);
-  const swap = readSwap(files, memory);
+  const swap = withSwap ? readSwap(files, memory) : undefined;
   const cpuPressure = readPressure(files, 'cpu');
   // The kernel keeps all three of a cgroup or none.
   const [memoryPressure, ioPressure] = cpuPressure === undefined ? [] : [readPressure(files, 'memory'), readPressure(files, 'io')];
-  const point = cpu === undefined ? undefined : { at: clock, usage: cpu.usage };
+  const point = cpuUsage === undefined ? undefined : { at: clock, usage: cpuUsage };
   if (point !== undefined) note(point);
   const nanoCores = point === undefined ? undefined : cpuRate(before, point);
   return {
     at,
-    ...(cpu === undefined ? {} : { cpu }),
+    ...(cpuUsage === undefined ? {} : { cpuUsage }),
     ...(nanoCores === undefined ? {} : { nanoCores }),
     ...(memory === undefined ? {} : { memory }),
     ...(swap === undefined ? {} : { swap }),

@@ -13,11 +13,11 @@ export interface CgroupUsage {
 export const NO_USAGE: CgroupUsage = { cpu: undefined, memory: undefined, swap: undefined, io: undefined };
 
 export function cgroupUsage(sample: CgroupSample): CgroupUsage {
-  const { at: timestamp, cpu, memory, swap, pressure } = sample;
+  const { at: timestamp, cpuUsage, memory, swap, pressure } = sample;
   return {
-    cpu: cpu && {
+    cpu: optional(cpuUsage) && {
       timestamp,
-      usageCoreNanoSeconds: { value: cpu.usage },
+      usageCoreNanoSeconds: optional(cpuUsage),
       usageNanoCores: optional(sample.nanoCores),
       psi: pressure.cpu,
     },

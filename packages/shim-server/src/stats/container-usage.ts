@@ -34,7 +34,7 @@ export class ContainerUsage {
 
   /** Absent for a container that does not run. */
   async sample(container: ContainerRecord): Promise<CgroupSample | undefined> {
-    return container.phase === 'running' ? this.samples.of(container.id, this.cgroup(container)) : undefined;
+    return container.phase === 'running' ? this.samples.of(container.id, this.cgroup(container), { withSwap: true }) : undefined;
   }
 
   /** CRI ContainerStats; of a container that does not run only what lies on disk. */

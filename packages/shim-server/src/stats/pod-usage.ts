@@ -66,10 +66,10 @@ export class PodUsage {
   private async sample(sandbox: SandboxRecord): Promise<CgroupSample | undefined> {
     if (sandbox.phase !== 'ready') return undefined;
     const own = this.cgroups.own(sandbox);
-    if (own !== undefined) return this.samples.of(podKey(sandbox.id), own);
+    if (own !== undefined) return this.samples.of(podKey(sandbox.id), own, { withSwap: false });
     const members = this.containers.all().filter(({ sandboxId }) => sandboxId === sandbox.id);
     const samples = await Promise.all([
-      this.samples.of(sandbox.id, this.cgroups.ofPause(sandbox)),
+      this.samples.of(sandbox.id, this.cgroups.ofPause(sandbox), { withSwap: false }),
       ...members.map((container) => this.containerUsage.sample(container)),
     ]);
     return sumSamples(samples.filter((sample) => sample !== undefined));

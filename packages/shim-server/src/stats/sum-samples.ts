@@ -3,26 +3,24 @@ import type { Memory } from './cgroup/memory.js';
 
 /**
  * The figures of several cgroups together. A limit or a rate is there only when each of them has one; pressure does not add up
- * and is left out.
+ * and is left out, as is swap, which CRI does not know of pods.
  */
 export function sumSamples(samples: readonly CgroupSample[]): CgroupSample | undefined {
   const [first, ...more] = samples;
-  return first === undefined ? undefined : more.reduce(add, { ...first, pressure: {} });
+  if (first === undefined) return undefined;
+  const { swap: _, ...figures } = first;
+  return more.reduce(add, { ...figures, pressure: {} });
 }
 
 function add(a: CgroupSample, b: CgroupSample): CgroupSample {
-  const cpu = a.cpu && b.cpu && addFields(a.cpu, b.cpu);
+  const cpuUsage = both(a.cpuUsage, b.cpuUsage);
   const memory = a.memory && b.memory && addMemory(a.memory, b.memory);
-  const swapLimit = both(a.swap?.limit, b.swap?.limit);
   const nanoCores = both(a.nanoCores, b.nanoCores);
   return {
     at: a.at > b.at ? a.at : b.at,
-    ...(cpu === undefined ? {} : { cpu }),
+    ...(cpuUsage === undefined ? {} : { cpuUsage }),
     ...(nanoCores === undefined ? {} : { nanoCores }),
     ...(memory === undefined ? {} : { memory }),
-    ...(a.swap === undefined || b.swap === undefined
-      ? {}
-      : { swap: { usage: a.swap.usage + b.swap.usage, ...(swapLimit === undefined ? {} : { limit: swapLimit }) } }),
     pressure: {},
     processes: async () => (await Promise.all([a.processes(), b.processes()])).flat(),
   };

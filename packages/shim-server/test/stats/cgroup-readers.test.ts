@@ -3,10 +3,9 @@ import { test, type Test } from 'tap';
 import { LoopTurns } from '../../src/runtime/loop-turns.js';
 import { readBlockIo } from '../../src/stats/cgroup/block-io.js';
 import { CgroupFiles } from '../../src/stats/cgroup/cgroup-files.js';
-import { readCpuTime } from '../../src/stats/cgroup/cpu.js';
+import { readCpuTimes, readCpuUsage } from '../../src/stats/cgroup/cpu.js';
 import { readHugePages } from '../../src/stats/cgroup/hugetlb.js';
 import { readLimits } from '../../src/stats/cgroup/limits.js';
-import { readCpuBursts } from '../../src/stats/cgroup/cpu-bursts.js';
 import { readMemoryEvents } from '../../src/stats/cgroup/memory-events.js';
 import { readMemoryReclaim } from '../../src/stats/cgroup/memory-reclaim.js';
 import { readMemory } from '../../src/stats/cgroup/memory.js';
@@ -16,8 +15,7 @@ import { readSwap } from '../../src/stats/cgroup/swap.js';
 import { pressure, V2_FILES, v1Files, writeTree } from './cgroup-fixture.js';
 
 const CPU = {
-  usage: 5_000_000_000n, user: 3_000_000_000n, system: 2_000_000_000n,
-  periods: 40n, throttledPeriods: 4n, throttled: 1_500_000_000n,
+  user: 3_000_000_000n, system: 2_000_000_000n, periods: 40n, throttledPeriods: 4n, throttled: 1_500_000_000n, burstPeriods: 0n, burst: 0n,
 };
 const MEMORY = {
   usage: 100_000_000n, workingSet: 80_000_000n, limit: 200_000_000n, rss: 60_000_000n, cache: 30_000_000n, mappedFile: 7_000_000n,
@@ -45,18 +43,19 @@ test('reclaim and bursts', async (t) => {
   t.same(readMemoryReclaim(newer), {
     dirty: 8192n, writeback: 4096n, scanned: 50n, stolen: 40n, refaultedFile: 4n, refaultedAnonymous: 3n, highEvents: 6n, maxEvents: 7n,
   });
-  t.same(readCpuBursts(newer), { periods: 2n, time: 1_500_000n });
+  t.match(readCpuTimes(newer), { burstPeriods: 2n, burst: 1_500_000n });
   const older = await v1(t, {
     'memory/pods/c1/memory.stat': 'dirty 1\nwriteback 2\ntotal_dirty 8192\ntotal_writeback 4096\n',
     'cpu/pods/c1/cpu.stat': 'nr_periods 1\nnr_bursts 2\nburst_time 1500\n',
   });
   t.match(readMemoryReclaim(older), { dirty: 8192n, writeback: 4096n, scanned: 0n, highEvents: 0n });
-  t.same(readCpuBursts(older), { periods: 2n, time: 1_500n });
+  t.match(readCpuTimes(older), { burstPeriods: 2n, burst: 1_500n });
 });
 
 test('cgroup v2', async (t) => {
   const files = await v2(t);
-  t.same(readCpuTime(files), CPU);
+  t.equal(readCpuUsage(files), 5_000_000_000n);
+  t.same(readCpuTimes(files), CPU);
   t.same(readMemory(files), { ...MEMORY, pageFaults: 900n, majorPageFaults: 9n });
   t.same(readSwap(files, readMemory(files)), { usage: 1_000_000n, limit: 4_000_000n });
   t.same(readMemoryEvents(files), { maxUsage: 150_000_000n, kernel: 9_000_000n, limitHits: 7n, oomKills: 1n });
@@ -74,7 +73,8 @@ test('cgroup v2', async (t) => {
 
 test('cgroup v1', async (t) => {
   const files = await v1(t);
-  t.same(readCpuTime(files), CPU);
+  t.equal(readCpuUsage(files), 5_000_000_000n);
+  t.same(readCpuTimes(files), CPU);
   t.same(readMemory(files), { ...MEMORY, pageFaults: 800n, majorPageFaults: 8n });
   t.same(readSwap(files, readMemory(files)), { usage: 1_000_000n, limit: 4_000_000n });
   t.same(readMemoryEvents(files), { maxUsage: 150_000_000n, kernel: 9_000_000n, limitHits: 7n, oomKills: 1n });
@@ -108,7 +108,7 @@ test('unlimited is absent, in the words of either version', async (t) => {
 test('what is not there is absent', async (t) => {
   for (const version of ['v1', 'v2'] as const) {
     const files = CgroupFiles.of('/gone', { cgroup: version }, t.testdir());
-    t.equal(readCpuTime(files), undefined);
+    t.equal(readCpuUsage(files), undefined);
     t.equal(readMemory(files), undefined);
     t.equal(readSwap(files, readMemory(files)), undefined);
     t.equal(readPressure(files, 'io'), undefined);

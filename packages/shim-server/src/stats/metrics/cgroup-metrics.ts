@@ -1,19 +1,21 @@
 import type { CgroupLimits } from '../cgroup/limits.js';
 import type { DeviceIo } from '../cgroup/block-io.js';
 import type { HugePages } from '../cgroup/hugetlb.js';
-import type { CpuBursts } from '../cgroup/cpu-bursts.js';
+import type { CpuTimes } from '../cgroup/cpu.js';
 import type { MemoryEvents } from '../cgroup/memory-events.js';
 import type { MemoryReclaim } from '../cgroup/memory-reclaim.js';
 import type { CgroupSample } from '../cgroup-samples.js';
 import { seconds, type MetricList } from './metric-list.js';
 
-export function addCpu(list: MetricList, { cpu, at }: CgroupSample): void {
-  list.add('container_cpu_usage_seconds_total', seconds(cpu?.usage), [], at);
-  list.add('container_cpu_user_seconds_total', seconds(cpu?.user), [], at);
-  list.add('container_cpu_system_seconds_total', seconds(cpu?.system), [], at);
-  list.add('container_cpu_cfs_periods_total', cpu?.periods, [], at);
-  list.add('container_cpu_cfs_throttled_periods_total', cpu?.throttledPeriods, [], at);
-  list.add('container_cpu_cfs_throttled_seconds_total', seconds(cpu?.throttled), [], at);
+export function addCpu(list: MetricList, { cpuUsage, at }: CgroupSample, times: CpuTimes): void {
+  list.add('container_cpu_usage_seconds_total', seconds(cpuUsage), [], at);
+  list.add('container_cpu_user_seconds_total', seconds(times.user));
+  list.add('container_cpu_system_seconds_total', seconds(times.system));
+  list.add('container_cpu_cfs_periods_total', times.periods);
+  list.add('container_cpu_cfs_throttled_periods_total', times.throttledPeriods);
+  list.add('container_cpu_cfs_throttled_seconds_total', seconds(times.throttled));
+  list.add('container_cpu_cfs_burst_periods_total', times.burstPeriods);
+  list.add('container_cpu_cfs_burst_seconds_total', seconds(times.burst));
 }
 
 export function addMemory(list: MetricList, { memory, swap, at }: CgroupSample, events: MemoryEvents): void {
@@ -45,11 +47,6 @@ export function addReclaim(list: MetricList, reclaim: MemoryReclaim): void {
   list.add('container_memory_pgsteal_total', reclaim.stolen);
   list.add('container_memory_workingset_refault_file_total', reclaim.refaultedFile);
   list.add('container_memory_workingset_refault_anon_total', reclaim.refaultedAnonymous);
-}
-
-export function addCpuBursts(list: MetricList, { periods, time }: CpuBursts): void {
-  list.add('container_cpu_cfs_burst_periods_total', periods);
-  list.add('container_cpu_cfs_burst_seconds_total', seconds(time));
 }
 
 export function addHugePages(list: MetricList, pages: readonly HugePages[]): void {

@@ -9,7 +9,7 @@ import { Slots } from '../../state/slots.js';
 import { Token, type NodeRoots } from '../../tokens.js';
 import { readBlockIo } from '../cgroup/block-io.js';
 import type { CgroupFiles } from '../cgroup/cgroup-files.js';
-import { readCpuBursts } from '../cgroup/cpu-bursts.js';
+import { readCpuTimes } from '../cgroup/cpu.js';
 import { readHugePages } from '../cgroup/hugetlb.js';
 import { readLimits } from '../cgroup/limits.js';
 import { readMemoryEvents } from '../cgroup/memory-events.js';
@@ -18,7 +18,7 @@ import { readThreads } from '../cgroup/threads.js';
 import { ContainerUsage } from '../container-usage.js';
 import { WritableLayers } from '../writable-layers.js';
 import type { BlockDeviceNames } from './block-device-names.js';
-import { addBlockIo, addCpu, addCpuBursts, addHugePages, addLimits, addMemory, addPressure, addReclaim } from './cgroup-metrics.js';
+import { addBlockIo, addCpu, addHugePages, addLimits, addMemory, addPressure, addReclaim } from './cgroup-metrics.js';
 import type { FileSystem } from './file-system.js';
 import { MetricList, seconds } from './metric-list.js';
 import { countOpenFiles } from './open-files.js';
@@ -74,21 +74,20 @@ export class ContainerMetricsReader {
 
   private async addCgroup(list: MetricList, container: ContainerRecord, files: CgroupFiles, figures: NodeFigures): Promise<void> {
     const sample = await this.usage.sample(container);
-    const { events, reclaim, bursts, pages, devices, limits } = await this.turns.run(() => ({
+    const { events, reclaim, cpuTimes, pages, devices, limits } = await this.turns.run(() => ({
       events: readMemoryEvents(files),
       reclaim: readMemoryReclaim(files),
-      bursts: readCpuBursts(files),
+      cpuTimes: readCpuTimes(files),
       pages: readHugePages(files, this.node.hugepageSizes),
       devices: readBlockIo(files),
       limits: readLimits(files),
     }));
     await figures.deviceNames.load(devices);
     if (sample !== undefined) {
-      addCpu(list, sample);
+      addCpu(list, sample, cpuTimes);
       addMemory(list, sample, events);
       addPressure(list, sample);
       addReclaim(list, reclaim);
-      addCpuBursts(list, bursts);
     }
     addHugePages(list, pages);
     addBlockIo(list, devices, (major, minor) => figures.deviceNames.of(major, minor));
