@@ -5,7 +5,7 @@ import { unmount } from './mount.js';
 
 /** Unmounts what is mounted at a path and removes the mount point; one that is gone is fine. */
 export async function removeMountPoint(path: string): Promise<void> {
-  unmount(path);
+  await unmount(path);
   await rmdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
@@ -21,5 +21,5 @@ export async function removeMountPoints(parent: string): Promise<void> {
 export async function unmountAll(where: (mountPoint: string) => boolean): Promise<void> {
   const mounts = await readMountInfo();
   // The last one mounted comes last and may lie on an earlier one.
-  for (const { mountPoint } of mounts.reverse()) if (where(mountPoint)) unmount(mountPoint);
+  for (const { mountPoint } of mounts.reverse()) if (where(mountPoint)) await unmount(mountPoint);
 }

@@ -1,4 +1,5 @@
 import koffi from 'koffi';
+import { Slots } from '../state/slots.js';
 
 const libc = koffi.load(null);
 const mountCall = libc.func('int mount(const char *source, const char *target, const char *type, unsigned long flags, const char *data)');
@@ -9,6 +10,9 @@ export const MountFlag = { readonly: 1, nosuid: 2, nodev: 4, noexec: 8, remount:
 
 const MNT_DETACH = 2;
 const UMOUNT_NOFOLLOW = 8;
+
+/** They wait for each other in the kernel, and are not to hold the threads that everything else needs. */
+const unmounting = new Slots(2);
 
 /** A mount(2) or umount2(2) that the kernel refused. */
 export class MountError extends Error {
@@ -41,14 +45,30 @@ export function bindReadOnly(source: string, target: string): void {
   mount('', target, '', MountFlag.remount | MountFlag.bind | MountFlag.readonly, '');
 }
 
-/** Detaches whatever is mounted at `target`; nothing mounted there, or nothing there, is fine. */
-export function unmount(target: string): void {
-  for (;;) {
-    if (umountCall(target, MNT_DETACH | UMOUNT_NOFOLLOW) === 0) continue; // one may lie over another
-    const code = errnoName();
-    if (code === 'EINVAL' || code === 'ENOENT') return;
-    throw new MountError(target, code, 'umount');
-  }
+/**
+ * Detaches whatever is mounted at `target`; nothing mounted there, or nothing there, is fine. The kernel waits for a grace period of RCU in it, about
+ * 10 ms on a busy node, so another thread does it.
+ *
+ * @throws MountError
+ */
+export function unmount(target: string): Promise<void> {
+  return unmounting.run(undefined, async () => {
+    // one may lie over another
+    while (await detach(target));
+  });
+}
+
+/** @returns false when nothing is mounted there */
+function detach(target: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    umountCall.async(target, MNT_DETACH | UMOUNT_NOFOLLOW, (failure: Error | null, result: number) => {
+      if (failure !== null) return reject(failure);
+      if (result === 0) return resolve(true);
+      const code = errnoName();
+      if (code === 'EINVAL' || code === 'ENOENT') resolve(false);
+      else reject(new MountError(target, code, 'umount'));
+    });
+  });
 }
 
 function errnoName(): string {

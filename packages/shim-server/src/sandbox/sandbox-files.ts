@@ -51,7 +51,7 @@ export class SandboxFiles {
 
   /** Ends what is mounted: the sandbox has stopped, its files can still be looked at. */
   async unmount(sandboxId: string): Promise<void> {
-    unmount(this.layout.shm(sandboxId));
+    await unmount(this.layout.shm(sandboxId));
     await rm(this.layout.sandboxState(sandboxId), { recursive: true, force: true });
   }
 

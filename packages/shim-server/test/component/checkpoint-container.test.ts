@@ -153,7 +153,7 @@ test('CheckpointContainer whose pod goes away meanwhile: FAILED_PRECONDITION, an
     call.catch(() => undefined);
   });
   const state = join(shim.config.stateDir, 'sandboxes', pod);
-  unmount(join(state, 'shm'));
+  await unmount(join(state, 'shm'));
   await rm(state, { recursive: true });
   release();
   await t.rejects(call, { code: status.FAILED_PRECONDITION, details: /sandbox [0-9a-f]{64} was stopped or removed meanwhile/ });

@@ -223,7 +223,7 @@ export class Shim {
     await this.stopServing();
     await this.endFifoKeeper();
     for (const id of [...this.containerd.state(NAMESPACE).tasks.keys()]) this.containerd.tasks.killShim(NAMESPACE, id);
-    for (const mount of await this.mounts()) unmount(mount);
+    for (const mount of await this.mounts()) await unmount(mount);
     await rm(this.config.stateDir, { recursive: true });
     await this.restart();
   }
@@ -238,7 +238,7 @@ export class Shim {
     }
     await this.endFifoKeeper();
     await this.containerd.close();
-    for (const mount of await this.mounts()) unmount(mount);
+    for (const mount of await this.mounts()) await unmount(mount);
     await rm(this.dir, { recursive: true, force: true });
   }
 

@@ -14,10 +14,10 @@ test('mount with flags and options; unmount takes all that lie over one another'
   const found = await mounts(dir);
   t.equal(found.length, 2);
   t.match(found[0], /nosuid,nodev,noexec.*size=64k/);
-  unmount(at);
+  await unmount(at);
   t.same(await mounts(dir), []);
-  unmount(at);
-  unmount(join(dir, 'absent'));
+  await unmount(at);
+  await unmount(join(dir, 'absent'));
 });
 
 test('a refused mount says where and why', (t) => {
@@ -34,10 +34,10 @@ test('unmount follows no link', async (t) => {
   mount('x', real, 'tmpfs', 0, '');
   try {
     await symlink(real, join(dir, 'link'));
-    unmount(join(dir, 'link'));
+    await unmount(join(dir, 'link'));
     t.equal((await mounts(dir)).length, 1);
   } finally {
-    unmount(real);
+    await unmount(real);
   }
 });
 

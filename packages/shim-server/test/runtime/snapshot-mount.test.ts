@@ -26,7 +26,7 @@ test('a layer alone and several layers are mounted so that nothing can be writte
       t.equal(await readFile(join(path('at'), 'a'), 'utf8'), '1', what);
       await t.rejects(writeFile(join(path('at'), 'new'), ''), { code: 'EROFS' }, what);
     } finally {
-      unmount(path('at'));
+      await unmount(path('at'));
     }
   }
 });
@@ -48,7 +48,7 @@ test('an image of 120 layers: more than fits into the options of a mount', async
     t.equal((await readdir(join(dir, 'at'))).length, 121);
     t.equal(await readFile(join(dir, 'at/same'), 'utf8'), '0', 'the first layer is the uppermost');
   } finally {
-    unmount(join(dir, 'at'));
+    await unmount(join(dir, 'at'));
   }
 });
 
@@ -75,7 +75,7 @@ test('for a user namespace: owners are those of its users, in one layer and in s
       t.match(await stat(join(path('at'), 'a')), { uid: 200005, gid: 300006 }, what);
       await t.rejects(writeFile(join(path('at'), 'new'), ''), { code: /EROFS|EOVERFLOW/ }, what);
     } finally {
-      unmount(path('at'));
+      await unmount(path('at'));
     }
     t.same(await readdir(path('scratch')), []);
   }

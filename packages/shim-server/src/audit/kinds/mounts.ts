@@ -23,7 +23,7 @@ export function mountHoldings({ layout, roots }: AuditedNode): HoldingSource {
         const parent = parents.find((path) => mountPoint.startsWith(path));
         const id = parent === undefined ? '' : (mountPoint.slice(parent.length).split('/')[0] ?? '');
         if (!isObjectId(id)) return [];
-        return [{ kind: 'mount', name: mountPoint, owner: { object: id }, certain: true, remove: () => Promise.resolve(unmount(mountPoint)) }];
+        return [{ kind: 'mount', name: mountPoint, owner: { object: id }, certain: true, remove: () => unmount(mountPoint) }];
       });
     },
   };

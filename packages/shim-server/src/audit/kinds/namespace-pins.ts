@@ -32,6 +32,6 @@ function pins(kind: HoldingKind, pathOf: (id: string) => string, certain: boolea
 }
 
 async function unpin(path: string): Promise<void> {
-  unmount(path);
+  await unmount(path);
   await rm(path, { force: true });
 }
