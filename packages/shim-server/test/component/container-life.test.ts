@@ -5,7 +5,7 @@ import { NamespaceMode } from '@criquet/cri-api';
 import { decodeSpec } from '@criquet/runtime-containerd';
 import type { FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
-import { eventually, IMAGE, NAMESPACE, Shim } from './shim-harness.js';
+import { about, eventually, IMAGE, NAMESPACE, Shim } from './shim-harness.js';
 
 async function exited(shim: Shim, containerId: string, ms = 5_000) {
   return eventually(async () => {
@@ -133,7 +133,7 @@ test('a start whose undo fails leaves nothing when the container is removed', as
   t.teardown(() => shim.close());
   const pod = await shim.runPod();
   const containerId = await shim.createContainer(pod);
-  shim.containerd.control.fail('tasks.start', { details: 'no start', times: 1 });
+  shim.containerd.control.fail('tasks.start', { details: 'no start', times: 1, when: about(containerId) });
   shim.containerd.control.fail('tasks.delete', { details: 'no delete', times: 1 });
   await t.rejects(shim.cri.runtime.startContainer({ containerId }), { code: status.UNKNOWN, details: /no start/ });
   await shim.cri.runtime.removeContainer({ containerId });
@@ -146,7 +146,7 @@ test('containerd is away for a moment during a start: the next start works', asy
   t.teardown(() => shim.close());
   const containerId = await shim.createContainer(await shim.runPod());
   const { control } = shim.containerd;
-  control.fail('tasks.start', { code: status.UNAVAILABLE, times: 1 });
+  control.fail('tasks.start', { code: status.UNAVAILABLE, times: 1, when: about(containerId) });
   control.fail('tasks.kill', { code: status.UNAVAILABLE, times: 1 });
   await t.rejects(shim.cri.runtime.startContainer({ containerId }), { code: status.UNAVAILABLE });
   t.equal((await shim.cri.runtime.containerStatus({ containerId })).status?.state, 0, 'it can still be started');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ContainerState, PodSandboxState, Signal } from '@criquet/cri-api';
 import { test } from 'tap';
-import { eventually, IMAGE, NAMESPACE, Shim } from './shim-harness.js';
+import { about, eventually, IMAGE, NAMESPACE, Shim } from './shim-harness.js';
 
 test('ContainerStatus of a container that has failed: everything about it', async (t) => {
   const shim = await Shim.start({ node: { nodeFacts: { swapAccounting: true } } });
@@ -46,7 +46,7 @@ test('ContainerStatus of a container that could not be started: the reason and t
   const shim = await Shim.start();
   t.teardown(() => shim.close());
   const containerId = await shim.createContainer(await shim.runPod());
-  shim.containerd.control.fail('tasks.start', { details: 'exec: "/app": not found' });
+  shim.containerd.control.fail('tasks.start', { details: 'exec: "/app": not found', when: about(containerId) });
   await t.rejects(shim.cri.runtime.startContainer({ containerId }));
   const { status } = await shim.cri.runtime.containerStatus({ containerId });
   t.match(status, { state: 2, reason: 'StartError', message: /exec: "\/app": not found/ });

@@ -7,7 +7,7 @@ import { create, extract } from 'tar';
 import { test } from 'tap';
 import { counter, rootfs, present } from './checkpoint-fixture.js';
 import { recordedSpec } from './recorded-spec.js';
-import { eventually, NAMESPACE, Shim } from './shim-harness.js';
+import { about, eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 /** Creates a container of the archive in a pod of its own. */
 async function restore(shim: Shim, image: string, change: Parameters<Shim['createContainer']>[1] = {}): Promise<{ pod: string; container: string }> {
@@ -68,7 +68,7 @@ test('a restore that does not come to its end: the start is late, the container 
   const { shim, location, checkpoint } = fixture;
   await checkpoint();
   const { container } = await restore(shim, location);
-  const release = shim.containerd.control.hang('tasks.start', ({ request }) => (request as { containerId: string }).containerId === container);
+  const release = shim.containerd.control.hang('tasks.start', about(container));
   await t.rejects(shim.cri.runtime.startContainer({ containerId: container }), { code: status.DEADLINE_EXCEEDED, details: /start the task/ });
   t.match((await shim.cri.runtime.containerStatus({ containerId: container })).status, { state: 2, reason: 'StartError', exitCode: 128 });
   release();

@@ -343,6 +343,11 @@ async function made(...parts: [string, ...string[]]): Promise<string> {
   return path;
 }
 
+/** A call to containerd that is about this container or sandbox and no other: the start of a pause process comes behind the answer of RunPodSandbox. */
+export function about(containerId: string): (call: { readonly request: unknown }) => boolean {
+  return ({ request }) => (request as { readonly containerId?: string }).containerId === containerId;
+}
+
 /** Waits until `check` does not throw any more. */
 export async function eventually<T>(check: () => Promise<T> | T, ms = 5_000): Promise<T> {
   const end = performance.now() + ms;

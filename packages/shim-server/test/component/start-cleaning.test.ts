@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { attaching } from '@criquet/network-cni/testing';
 import { FakeContainerd, type FakeProcess } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
-import { eventually, NAMESPACE, type Shim } from './shim-harness.js';
+import { about, eventually, NAMESPACE, type Shim } from './shim-harness.js';
 import { audit, exists, newId, orphans, Planter, started } from './audit-fixture.js';
 import { takeCleaningLock } from '../../src/audit/cleaning-lock.js';
 import { auditNode } from '../../src/audit/index.js';
@@ -211,7 +211,7 @@ for (const restart of [false, true]) {
     const { shim } = await started(t);
     const pod = await shim.runPod();
     const containerId = await shim.createContainer(pod);
-    shim.containerd.control.fail('tasks.start', { code: 2, details: 'no such program', when: ({ request }) => (request as { containerId: string }).containerId === containerId });
+    shim.containerd.control.fail('tasks.start', { code: 2, details: 'no such program', when: about(containerId) });
     const allow = shim.containerd.control.fail('tasks.delete', { code: 2, details: 'not today' });
     await t.rejects(shim.cri.runtime.startContainer({ containerId }), { code: 2, details: /no such program/ });
     t.match((await shim.cri.runtime.containerStatus({ containerId })).status, { state: 2, reason: 'StartError' });

@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { Signal } from '@criquet/cri-api';
 import { fakeImage } from '@criquet/runtime-containerd/testing';
 import { test } from 'tap';
-import { eventually, NAMESPACE, Shim } from './shim-harness.js';
+import { about, eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 const TERM = 15;
 const KILL = 9;
@@ -208,7 +208,7 @@ test('L7 a hung shim: the stop of its container is late, the rest goes on, and a
   const pod = await shim.runPod();
   const stuck = await shim.startContainer(pod);
   const other = await shim.runPod({ metadata: { name: 'other', namespace: 'ns', uid: 'uid-2' } });
-  const release = shim.containerd.control.hang('tasks.kill', ({ request }) => (request as { containerId: string }).containerId === stuck);
+  const release = shim.containerd.control.hang('tasks.kill', about(stuck));
   await t.rejects(shim.cri.runtime.stopContainer({ containerId: stuck, timeout: 0n }, { timeoutMs: 300 }), { code: status.DEADLINE_EXCEEDED });
   await t.rejects(shim.cri.runtime.removeContainer({ containerId: stuck }, { timeoutMs: 300 }), { code: status.DEADLINE_EXCEEDED });
   await t.rejects(shim.cri.runtime.stopPodSandbox({ podSandboxId: pod }, { timeoutMs: 300 }), { code: status.DEADLINE_EXCEEDED });

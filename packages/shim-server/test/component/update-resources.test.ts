@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js';
 import type { DeepPartial, LinuxContainerResources } from '@criquet/cri-api';
 import { decodeSpec, type LinuxResources } from '@criquet/runtime-containerd';
 import { test, type Test } from 'tap';
-import { eventually, NAMESPACE, Shim } from './shim-harness.js';
+import { about, eventually, NAMESPACE, Shim } from './shim-harness.js';
 
 const MIB = 1024n * 1024n;
 const FIRST = { cpuPeriod: 100_000n, cpuQuota: 20_000n, cpuShares: 512n, memoryLimitInBytes: 64n * MIB };
@@ -110,7 +110,7 @@ test('a runtime that does not answer holds up its own call only', async (t) => {
   const { shim, pod } = await start(t);
   const containerId = await shim.startContainer(pod, config);
   const other = await shim.startContainer(pod, { ...config, metadata: { name: 'other', attempt: 0 }, logPath: 'other.log' });
-  const release = shim.containerd.control.hang('tasks.update', (call) => (call.request as { containerId: string }).containerId === containerId);
+  const release = shim.containerd.control.hang('tasks.update', about(containerId));
   await t.rejects(update(shim, containerId, { cpuShares: 4n }, 300), { code: status.DEADLINE_EXCEEDED });
   await update(shim, other, { cpuShares: 8n });
   t.match((await seen(shim, other)).status, { cpuShares: 8n });
