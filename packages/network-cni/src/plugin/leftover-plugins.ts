@@ -4,45 +4,63 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { readProcFile } from './read-proc-file.js';
 
 export interface LeftoverPluginsOptions {
-  /** Milliseconds to wait for the killed to end; one in an uninterruptible system call does not. Default 5000. */
+  /** Milliseconds in which deletions may come to their end and the killed are waited for; one in an uninterruptible system call does not end. Default 5000. */
   readonly timeoutMs?: number;
   /** Default `/proc`. */
   readonly proc?: string;
 }
 
+/** What runs for a container. */
+interface Leftover {
+  readonly pid: number;
+  /** CNI_COMMAND */
+  readonly command: string;
+}
+
 const LOOK_MS = 10;
-const VARIABLE = 'CNI_CONTAINERID=';
+const CONTAINER = 'CNI_CONTAINERID=';
+const COMMAND = 'CNI_COMMAND=';
+/** A process in the middle of execve(2) has no environment to be found by. */
+const EMPTY_LOOKS = 2;
 
 /**
- * Kills the plugins, and what they delegate to, that a runtime which was killed has left running for these containers. Each was started in a
- * session of its own and goes on alone: an ADD that ends after the DEL which is to take it back would leave its address and rules behind.
+ * Ends the plugins, and what they delegate to, that a runtime which was killed has left running for these containers. Each was started in a
+ * session of its own and goes on alone: an ADD that ends after the DEL which is to take it back would leave its address and rules behind, so it is
+ * killed. A DEL is let come to its end and killed only when the time is over: of what it has begun a second one does not always find the
+ * rest (bridge looks for no masquerading rules when the interface is gone).
  *
- * @returns the pids, when all of them have ended or the time is over
+ * @returns the pids of the killed, when nothing runs any more or the time is over
  */
 export async function endLeftoverPlugins(containerIds: ReadonlySet<string>, options: LeftoverPluginsOptions = {}): Promise<number[]> {
   const { timeoutMs = 5_000, proc = '/proc' } = options;
   const killed = new Set<number>();
   if (containerIds.size === 0) return [];
+  const late = performance.now() + timeoutMs;
+  let found = false;
   // What a plugin starts while it is being killed is found by the next look.
-  for (const late = performance.now() + timeoutMs; ; await pause(LOOK_MS)) {
+  for (let empty = 0; ; await pause(LOOK_MS)) {
     const left = await pluginsOf(containerIds, proc);
-    for (const pid of left) {
+    const isLate = performance.now() > late;
+    for (const { pid, command } of left) {
+      if (command === 'DEL' && !isLate) continue;
       kill(pid);
       killed.add(pid);
     }
-    if (left.length === 0 || performance.now() > late) return [...killed];
+    found ||= left.length > 0;
+    empty = left.length === 0 ? empty + 1 : 0;
+    if (!found || empty === EMPTY_LOOKS || isLate) return [...killed];
   }
 }
 
 /** By their environment, which a plugin hands on to what it starts. */
-async function pluginsOf(containerIds: ReadonlySet<string>, proc: string): Promise<number[]> {
+async function pluginsOf(containerIds: ReadonlySet<string>, proc: string): Promise<Leftover[]> {
   const pids = (await readdir(proc)).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {
       // Not to be read, or empty: it has ended, and only its parent has not noticed yet.
-      const environment = await readProcFile(join(proc, pid, 'environ')).catch(() => '');
-      const variable = environment.split('\0').find((line) => line.startsWith(VARIABLE));
-      return variable !== undefined && containerIds.has(variable.slice(VARIABLE.length)) ? [Number(pid)] : [];
+      const environment = (await readProcFile(join(proc, pid, 'environ')).catch(() => '')).split('\0');
+      const of = (variable: string) => environment.find((line) => line.startsWith(variable))?.slice(variable.length);
+      return containerIds.has(of(CONTAINER) ?? '') ? [{ pid: Number(pid), command: of(COMMAND) ?? '' }] : [];
     }),
   );
   return found.flat();

@@ -6,10 +6,10 @@ import { test, type Test } from 'tap';
 import { endLeftoverPlugins } from '../../src/plugin/leftover-plugins.js';
 
 /** A "plugin" that has started another, as bridge starts host-local; both sleep. */
-async function plugin(t: Test, containerId: string): Promise<{ pid: number; child: number; ended: Promise<unknown> }> {
-  const shell = spawn('sh', ['-c', 'sleep 1000 & echo $!; wait'], {
+async function plugin(t: Test, containerId: string, command = 'ADD', seconds = 1000): Promise<{ pid: number; child: number; ended: Promise<unknown> }> {
+  const shell = spawn('sh', ['-c', `sleep ${seconds} & echo $!; wait`], {
     detached: true,
-    env: { PATH: process.env.PATH, CNI_COMMAND: 'ADD', CNI_CONTAINERID: containerId },
+    env: { PATH: process.env.PATH, CNI_COMMAND: command, CNI_CONTAINERID: containerId },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   t.teardown(() => shell.kill('SIGKILL'));
@@ -37,6 +37,18 @@ test('kills what runs for the given containers, with what it has started, and no
   t.notOk(await hasEnded(other.pid));
   t.notOk(await hasEnded(other.child));
   process.kill(other.child, 'SIGKILL');
+});
+
+test('a deletion comes to its end, and is killed only when the time is over', async (t) => {
+  const mine = id();
+  const [addition, deletion] = [await plugin(t, mine), await plugin(t, mine, 'DEL', 1)];
+  t.same((await endLeftoverPlugins(new Set([mine]))).sort(), [addition.pid, addition.child].sort());
+  t.same(await deletion.ended, [0, null], 'by itself');
+  const hangs = await plugin(t, mine, 'DEL');
+  const began = performance.now();
+  t.same((await endLeftoverPlugins(new Set([mine]), { timeoutMs: 200 })).sort(), [hangs.pid, hangs.child].sort());
+  t.ok(performance.now() - began >= 200);
+  t.same(await hangs.ended, [null, 'SIGKILL']);
 });
 
 test('nothing to do is done at once', async (t) => {

@@ -114,7 +114,7 @@ export class Recovery {
     }
   }
 
-  /** A plugin outlives the daemon that was killed while it ran; its ADD must not end after the DEL that takes it back. */
+  /** A plugin outlives the daemon that was killed while it ran; its ADD must not end after the DEL that takes it back, and a DEL must not be cut short. */
   private async endPlugins(sandboxes: readonly SandboxRecord[]): Promise<void> {
     const pids = await endLeftoverPlugins(new Set(sandboxes.filter(({ networkAttached }) => networkAttached).map(({ id }) => id)), { proc: this.roots.proc });
     if (pids.length > 0) this.log.warn({ pids }, 'CNI plugins of a killed daemon still ran and were killed');
