@@ -44,6 +44,7 @@ export function buildContainerSpec(input: ContainerSpecInput): RuntimeSpec {
       readonlyRootfs: context?.readonlyRootfs === true,
       cgroupWritable: input.handler?.cgroupWritable === true,
       ownCgroupNamespace: linux.namespaces?.some(({ type }) => type === 'cgroup') === true,
+      cgroupMountOptions: input.node.cgroupMountOptions,
       userns,
       hostNetwork: hasHostNetwork(input.sandboxConfig),
     }),

@@ -44,8 +44,6 @@ export interface PreparedMounts {
   rootfsPropagation?: 'rshared' | 'rslave';
   /** Host directories that did not exist and were made. They stay when the container goes, as with containerd's plugin. */
   createdSources: string[];
-  /** Options of the node's own cgroup mount. */
-  cgroupSuperOptions: string[];
 }
 
 /** What `buildSandboxSpec` needs. */

@@ -19,6 +19,8 @@ export interface ContainerMountsInput {
   cgroupWritable?: boolean;
   /** Whether the container has a cgroup namespace of its own. */
   ownCgroupNamespace: boolean;
+  /** Of the node; those of a container that has none. */
+  cgroupMountOptions: readonly string[];
   /** Of the pod. */
   userns?: PodUserNamespace | undefined;
   hostNetwork?: boolean | undefined;
@@ -30,13 +32,13 @@ export interface ContainerMountsInput {
  * `/dev` everything below it.
  */
 export function containerMounts(input: ContainerMountsInput): SpecMount[] {
-  const { binds, cgroupSuperOptions } = input.requested;
+  const { binds } = input.requested;
   const taken = new Set(binds.map(({ destination }) => posix.resolve('/', destination)));
   const base = [
     ...defaultMounts({ sysfsWritable: input.privileged, userns: input.userns, hostNetwork: input.hostNetwork }),
     cgroupMount({
       writable: input.privileged || (input.cgroupWritable === true && input.ownCgroupNamespace),
-      sharedSuperOptions: input.ownCgroupNamespace ? [] : cgroupSuperOptions,
+      sharedSuperOptions: input.ownCgroupNamespace ? [] : input.cgroupMountOptions,
     }),
   ].filter(({ destination }) => !taken.has(destination) && !(taken.has('/dev') && destination.startsWith('/dev/')));
   const own = ownMounts(input).filter(({ destination }) => !taken.has(destination));

@@ -2,6 +2,7 @@ import { readFile, readdir, statfs } from 'node:fs/promises';
 import { hostname as osHostname } from 'node:os';
 import { pathExists } from '../runtime/path-exists.js';
 import { decodeCapabilities } from './capability-names.js';
+import { mountOf, readMountInfo } from './mount-info.js';
 import { readSelinuxContexts, type SelinuxContexts, type SelinuxPolicyPaths } from './selinux-contexts.js';
 
 /** What of the node decides how a spec is written. Read once at start with `readNodeFacts`. */
@@ -12,6 +13,8 @@ export interface NodeFacts {
   cgroup: 'v1' | 'v2';
   /** Who makes the cgroups: taken from the runtime handler's options (`SystemdCgroup`), not from the node. */
   cgroupDriver: 'cgroupfs' | 'systemd';
+  /** Options of the node's own mount of `/sys/fs/cgroup`, for example `nsdelegate`; a container without a cgroup namespace shares them. */
+  cgroupMountOptions: string[];
   /** Mounted (v1) or enabled (v2) controllers, for example `cpu`, `memory`, `hugetlb`. */
   controllers: string[];
   /** Huge page sizes as CRI and OCI write them, for example `2MB`, `1GB`. */
@@ -68,7 +71,7 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
   const cgroup = (await isCgroup2(cgroupRoot)) ? 'v2' : 'v1';
   const controllers = cgroup === 'v2' ? await v2Controllers(cgroupRoot) : await v1Controllers(proc);
   const mayRaisePriority = decodeCapabilities(field('CapEff') ?? '0').includes('CAP_SYS_RESOURCE');
-  const [hugepages, ownOomScore, swapAccounting, apparmor, selinuxEnabled, portStart, pingRange, maxUserNamespaces] = await Promise.all([
+  const [hugepages, ownOomScore, swapAccounting, apparmor, selinuxEnabled, portStart, pingRange, maxUserNamespaces, mounts] = await Promise.all([
     listOrNone(`${sys}/kernel/mm/hugepages`),
     textOrNone(`${proc}/self/oom_score_adj`),
     cgroup === 'v2' ? v2SwapAccounting(cgroupRoot, proc) : v1SwapAccounting(proc),
@@ -77,12 +80,14 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
     pathExists(`${proc}/sys/net/ipv4/ip_unprivileged_port_start`),
     pathExists(`${proc}/sys/net/ipv4/ping_group_range`),
     textOrNone(`${proc}/sys/user/max_user_namespaces`),
+    readMountInfo(`${proc}/self/mountinfo`).catch(() => []),
   ]);
   const selinuxContexts = selinuxEnabled ? await readSelinuxContexts(options.selinuxPolicy) : undefined;
   return {
     hostname: osHostname(),
     cgroup,
     cgroupDriver: options.cgroupDriver ?? 'cgroupfs',
+    cgroupMountOptions: mountOf('/sys/fs/cgroup', mounts)?.superOptions ?? [],
     controllers,
     hugepageSizes: hugepages.flatMap(hugepageSize).sort(),
     swapAccounting,

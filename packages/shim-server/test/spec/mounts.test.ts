@@ -161,7 +161,8 @@ const files = { hosts: '/pod/hosts', hostname: '/pod/hostname', resolvConf: '/po
 const bind = (destination: string) => ({ destination, type: 'bind', source: '/src', options: ['rbind'] });
 const ordered = (binds: ReturnType<typeof bind>[], change: Partial<Parameters<typeof containerMounts>[0]> = {}) =>
   containerMounts({
-    requested: { binds, createdSources: [], cgroupSuperOptions: ['rw', 'nsdelegate', 'memory_recursiveprot'] },
+    requested: { binds, createdSources: [] },
+    cgroupMountOptions: ['rw', 'nsdelegate', 'memory_recursiveprot'],
     files,
     volumes: [],
     privileged: false,

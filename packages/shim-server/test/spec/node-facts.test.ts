@@ -27,7 +27,7 @@ void t.test('cgroup v1 without much', async (t) => {
   const paths = tree(t.testdir(), {
     'proc/self/status': STATUS('000001fffeffffff', 'Seccomp:\t0\n'),
     'proc/self/oom_score_adj': '100\n',
-    'proc/self/mountinfo': `30 1 0:1 / ${memory} rw - cgroup cgroup rw,memory\n31 1 0:2 / /c rw - cgroup cgroup rw,cpu,cpuacct,name=x\n32 1 0:3 / /u rw - cgroup2 cgroup2 rw\n`,
+    'proc/self/mountinfo': `29 1 0:9 / /sys/fs/cgroup rw - tmpfs tmpfs ro,mode=755\n30 1 0:1 / ${memory} rw - cgroup cgroup rw,memory\n31 1 0:2 / /c rw - cgroup cgroup rw,cpu,cpuacct,name=x\n32 1 0:3 / /u rw - cgroup2 cgroup2 rw\n`,
     'sys/kernel/mm/hugepages/hugepages-2048kB/x': '',
     'sys/kernel/mm/hugepages/hugepages-1048576kB/x': '',
     'sys/kernel/mm/hugepages/hugepages-64kB/x': '',
@@ -37,6 +37,7 @@ void t.test('cgroup v1 without much', async (t) => {
   t.match(facts, {
     cgroup: 'v1',
     cgroupDriver: 'systemd',
+    cgroupMountOptions: ['ro', 'mode=755'],
     controllers: ['cpu', 'cpuacct', 'memory'],
     hugepageSizes: ['1GB', '2MB', '64KB'],
     swapAccounting: false,

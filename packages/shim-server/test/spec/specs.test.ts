@@ -174,7 +174,7 @@ void t.test('container: what it asks for', (t) => {
       config,
       sandboxConfig: sandboxConfig({ linux: { securityContext: { selinuxOptions: { type: 'pod_t' } } } }),
       node: node({ oomScoreAdjMin: 5, selinuxEnabled: true }),
-      mounts: { binds: [], rootfsPropagation: 'rslave', createdSources: [], cgroupSuperOptions: [] },
+      mounts: { binds: [], rootfsPropagation: 'rslave', createdSources: [] },
       seccomp: { defaultAction: 'SCMP_ACT_LOG' },
       apparmorProfile: 'mine',
       namespace: 'other',
