@@ -2,6 +2,7 @@ import { close, constants, openSync, read } from 'node:fs';
 import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { ReadBuffers } from './read-buffers.js';
 
 /** Where a stream's bytes go. */
 export interface OutputSink {
@@ -65,9 +66,9 @@ export class OutputReader {
       const fd = openSync(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
       // What the reader is made for, a process, is asked for first.
       await nextTurn();
-      const buffer = Buffer.allocUnsafeSlow(this.readBytes);
-      const expected = expectWriter ? !this.closed : await this.writerIsThere(fd, buffer);
-      await (expected ? this.pump(fd, buffer) : closeFile(fd));
+      const buffers = new ReadBuffers(this.readBytes);
+      const expected = expectWriter ? !this.closed : await this.writerIsThere(fd, buffers);
+      await (expected ? this.pump(fd, buffers) : closeFile(fd));
     } catch (error) {
       failure = error instanceof Error ? error : new Error(String(error));
       // Who makes the reader has it before it is told of a failed open.
@@ -80,12 +81,14 @@ export class OutputReader {
    * Reading tells: nothing is "no writer", EAGAIN is "a writer, but no data now". Data may be what a writer left behind, so
    * reading goes on until one of the two.
    */
-  private async writerIsThere(fd: number, buffer: Buffer): Promise<boolean> {
+  private async writerIsThere(fd: number, buffers: ReadBuffers): Promise<boolean> {
     try {
       while (!this.closed) {
-        const { bytesRead } = await readFile(fd, buffer, 0, buffer.length, null);
+        const { buffer, bytesRead } = await readFile(fd, buffers.current, 0, buffers.current.length, null);
         if (bytesRead === 0) return false;
         await this.sink.data(buffer.subarray(0, bytesRead));
+        buffers.next(bytesRead);
+        buffers.release();
       }
       return false;
     } catch (error) {
@@ -95,7 +98,7 @@ export class OutputReader {
     }
   }
 
-  private pump(fd: number, buffer: Buffer): Promise<void> {
+  private pump(fd: number, buffers: ReadBuffers): Promise<void> {
     return new Promise((resolve, reject) => {
       let busy: Promise<void> | undefined;
       let failure: Error | undefined;
@@ -103,14 +106,17 @@ export class OutputReader {
         failure ??= error instanceof Error ? error : new Error(String(error));
         socket.destroy();
       };
+      let brought = 0;
       // Returning false stops the reading; the buffer is not written to meanwhile.
       const take = (length: number): boolean => {
+        brought = length;
         if (this.closed) return false;
         try {
-          const done = this.sink.data(buffer.subarray(0, length));
+          const done = this.sink.data(buffers.current.subarray(0, length));
           if (!(done instanceof Promise)) return true;
           busy = done.then(() => {
             busy = undefined;
+            buffers.release();
             if (!this.closed) socket.resume();
           }, fail);
         } catch (error) {
@@ -118,11 +124,17 @@ export class OutputReader {
         }
         return false;
       };
+      // Asked for once at first, then after each read.
+      const nextBuffer = (): Buffer => {
+        const next = buffers.next(brought);
+        if (busy === undefined) buffers.release();
+        return next;
+      };
       const options: SocketConstructorOpts & { onread: OnReadOpts } = {
         fd,
         readable: true,
         writable: false,
-        onread: { buffer, callback: take },
+        onread: { buffer: nextBuffer, callback: take },
       };
       const socket = new Socket(options);
       this.stop = () => socket.destroy();
@@ -130,7 +142,11 @@ export class OutputReader {
       socket.once('end', this.stop);
       socket.once('error', fail);
       socket.once('close', () => {
-        const finish = () => (failure === undefined ? resolve() : reject(failure));
+        const finish = () => {
+          buffers.end();
+          if (failure === undefined) resolve();
+          else reject(failure);
+        };
         if (busy === undefined) finish();
         else void busy.then(finish);
       });
