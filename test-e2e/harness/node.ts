@@ -135,7 +135,7 @@ export class TestNode {
     const program = join(this.environment.checkout, 'test-e2e/dist/faults/serve-with-failpoints.js');
     return {
       program: process.execPath,
-      programArguments: ['--max-semi-space-size=2', '--heap-growing-percent=20', '--expose-gc', program],
+      programArguments: ['--max-semi-space-size=2', '--expose-gc', program],
       env: { UV_THREADPOOL_SIZE: '8', MALLOC_ARENA_MAX: '1', CRIQUET_FAILPOINTS: this.directory },
     };
   }

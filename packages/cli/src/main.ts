@@ -1,4 +1,4 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=2 --heap-growing-percent=20
+#!/usr/bin/env -S MALLOC_ARENA_MAX=1 node --max-semi-space-size=2
 import { connectCri } from '@criquet/cri-api';
 import { writeSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
