@@ -20,7 +20,7 @@ interface Leftover {
 const LOOK_MS = 10;
 const CONTAINER = 'CNI_CONTAINERID=';
 const COMMAND = 'CNI_COMMAND=';
-/** A process in the middle of execve(2) has no environment to be found by. */
+/** What a plugin starts may be in the middle of execve(2), where it has no environment to be found by. Where nothing was found at all one look is enough. */
 const EMPTY_LOOKS = 2;
 
 /**
@@ -36,9 +36,8 @@ export async function endLeftoverPlugins(containerIds: ReadonlySet<string>, opti
   const killed = new Set<number>();
   if (containerIds.size === 0) return [];
   const late = performance.now() + timeoutMs;
-  let found = false;
   // What a plugin starts while it is being killed is found by the next look.
-  for (let empty = 0; ; await pause(LOOK_MS)) {
+  for (let empty = EMPTY_LOOKS - 1; ; await pause(LOOK_MS)) {
     const left = await pluginsOf(containerIds, proc);
     const isLate = performance.now() > late;
     for (const { pid, command } of left) {
@@ -46,9 +45,8 @@ export async function endLeftoverPlugins(containerIds: ReadonlySet<string>, opti
       kill(pid);
       killed.add(pid);
     }
-    found ||= left.length > 0;
     empty = left.length === 0 ? empty + 1 : 0;
-    if (!found || empty === EMPTY_LOOKS || isLate) return [...killed];
+    if (empty === EMPTY_LOOKS || isLate) return [...killed];
   }
 }
 

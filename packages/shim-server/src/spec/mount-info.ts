@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 /** One line of `/proc/<pid>/mountinfo` (proc(5)), as far as it is of use here. */
 export interface MountInfo {
   mountPoint: string;
+  /** Of the file system, for example `cgroup2`. */
+  type: string;
   /** What is mounted: a device, or a name that the file system chose. */
   source: string;
   /** For example `shared:12`, `master:3`. */
@@ -24,6 +26,7 @@ export function parseMountInfo(text: string): MountInfo[] {
     return [
       {
         mountPoint: unescape(mountPoint),
+        type: fields[separator + 1] ?? '',
         source: unescape(fields[separator + 2] ?? ''),
         optionalFields: fields.slice(6, separator),
         superOptions: (fields[separator + 3] ?? '').split(','),

@@ -2,7 +2,7 @@ import { readFile, readdir, statfs } from 'node:fs/promises';
 import { hostname as osHostname } from 'node:os';
 import { pathExists } from '../runtime/path-exists.js';
 import { decodeCapabilities } from './capability-names.js';
-import { mountOf, readMountInfo } from './mount-info.js';
+import { mountOf, readMountInfo, type MountInfo } from './mount-info.js';
 import { readSelinuxContexts, type SelinuxContexts, type SelinuxPolicyPaths } from './selinux-contexts.js';
 
 /** What of the node decides how a spec is written. Read once at start with `readNodeFacts`. */
@@ -69,18 +69,18 @@ export async function readNodeFacts(options: NodeFactsOptions = {}): Promise<Nod
   const status = await readFile(`${proc}/self/status`, 'utf8');
   const field = (name: string): string | undefined => new RegExp(`^${name}:\\s*(\\S+)`, 'm').exec(status)?.[1];
   const cgroup = (await isCgroup2(cgroupRoot)) ? 'v2' : 'v1';
-  const controllers = cgroup === 'v2' ? await v2Controllers(cgroupRoot) : await v1Controllers(proc);
+  const mounts = await readMountInfo(`${proc}/self/mountinfo`).catch(() => []);
+  const controllers = cgroup === 'v2' ? await v2Controllers(cgroupRoot) : v1Controllers(mounts);
   const mayRaisePriority = decodeCapabilities(field('CapEff') ?? '0').includes('CAP_SYS_RESOURCE');
-  const [hugepages, ownOomScore, swapAccounting, apparmor, selinuxEnabled, portStart, pingRange, maxUserNamespaces, mounts] = await Promise.all([
+  const [hugepages, ownOomScore, swapAccounting, apparmor, selinuxEnabled, portStart, pingRange, maxUserNamespaces] = await Promise.all([
     listOrNone(`${sys}/kernel/mm/hugepages`),
     textOrNone(`${proc}/self/oom_score_adj`),
-    cgroup === 'v2' ? v2SwapAccounting(cgroupRoot, proc) : v1SwapAccounting(proc),
+    cgroup === 'v2' ? v2SwapAccounting(cgroupRoot, proc) : v1SwapAccounting(mounts),
     textOrNone(`${sys}/module/apparmor/parameters/enabled`),
     pathExists(`${sys}/fs/selinux/enforce`),
     pathExists(`${proc}/sys/net/ipv4/ip_unprivileged_port_start`),
     pathExists(`${proc}/sys/net/ipv4/ping_group_range`),
     textOrNone(`${proc}/sys/user/max_user_namespaces`),
-    readMountInfo(`${proc}/self/mountinfo`).catch(() => []),
   ]);
   const selinuxContexts = selinuxEnabled ? await readSelinuxContexts(options.selinuxPolicy) : undefined;
   return {
@@ -132,26 +132,20 @@ async function v2Controllers(root: string): Promise<string[]> {
 }
 
 /** A v1 controller is there when some hierarchy is mounted with its name among the super block's options. */
-async function v1Controllers(proc: string): Promise<string[]> {
+function v1Controllers(mounts: readonly MountInfo[]): string[] {
   const found = new Set<string>();
-  for (const { options } of await v1Hierarchies(proc)) {
-    for (const option of options) if (/^[a-z_]+$/.test(option) && option !== 'rw' && option !== 'ro') found.add(option);
+  for (const { superOptions } of v1Hierarchies(mounts)) {
+    for (const option of superOptions) if (/^[a-z_]+$/.test(option) && option !== 'rw' && option !== 'ro') found.add(option);
   }
   return [...found].sort();
 }
 
-async function v1Hierarchies(proc: string): Promise<{ mountPoint: string; options: string[] }[]> {
-  const mountinfo = (await textOrNone(`${proc}/self/mountinfo`)) ?? '';
-  return mountinfo.split('\n').flatMap((line) => {
-    const [left = '', right = ''] = line.split(' - ');
-    const [type, , superOptions = ''] = right.split(' ');
-    const mountPoint = left.split(' ')[4];
-    return type === 'cgroup' && mountPoint !== undefined ? [{ mountPoint, options: superOptions.split(',') }] : [];
-  });
+function v1Hierarchies(mounts: readonly MountInfo[]): MountInfo[] {
+  return mounts.filter(({ type }) => type === 'cgroup');
 }
 
-async function v1SwapAccounting(proc: string): Promise<boolean> {
-  const memory = (await v1Hierarchies(proc)).find(({ options }) => options.includes('memory'));
+async function v1SwapAccounting(mounts: readonly MountInfo[]): Promise<boolean> {
+  const memory = v1Hierarchies(mounts).find(({ superOptions }) => superOptions.includes('memory'));
   return memory !== undefined && (await pathExists(`${memory.mountPoint}/memory.memsw.limit_in_bytes`));
 }
 

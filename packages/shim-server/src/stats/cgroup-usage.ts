@@ -15,9 +15,9 @@ export const NO_USAGE: CgroupUsage = { cpu: undefined, memory: undefined, swap: 
 export function cgroupUsage(sample: CgroupSample): CgroupUsage {
   const { at: timestamp, cpuUsage, memory, swap, pressure } = sample;
   return {
-    cpu: optional(cpuUsage) && {
+    cpu: cpuUsage === undefined ? undefined : {
       timestamp,
-      usageCoreNanoSeconds: optional(cpuUsage),
+      usageCoreNanoSeconds: { value: cpuUsage },
       usageNanoCores: optional(sample.nanoCores),
       psi: pressure.cpu,
     },

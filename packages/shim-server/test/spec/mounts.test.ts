@@ -242,6 +242,7 @@ void t.test('mountinfo', (t) => {
   t.equal(mounts.length, 3);
   t.same(mounts[1], {
     mountPoint: '/mnt/a b',
+    type: 'tmpfs',
     source: 'tmpfs',
     optionalFields: ['master:3', 'propagate_from:1'],
     superOptions: ['rw', 'size=1k'],
