@@ -40,6 +40,14 @@ t.test('deadlines', async (t) => {
   hung();
 });
 
+t.test('containerd may end a call at its deadline first', async (t) => {
+  const { fake, client } = await fixture(t);
+  fake.control.fail('containers.list', { code: status.CANCELLED, times: 2 });
+  t.ok(isCancelled(await client.containers.list([], { timeoutMs: 10_000 }).catch((e: unknown) => e)), 'long before it is no such end');
+  fake.control.delay('containers.list', 192);
+  t.match(await client.containers.list([], { timeoutMs: 200 }).catch((e: unknown) => e), { code: status.DEADLINE_EXCEEDED, call: 'containers.list' });
+});
+
 t.test('an AbortSignal cancels on the wire', async (t) => {
   const { fake, client } = await fixture(t);
   await client.containers.create(container('a'));

@@ -24,7 +24,7 @@ import {
   type RuntimeSpec,
 } from '../src/index.js';
 import { fakeImage, type FakeImage } from '../src/testing/index.js';
-import { sleep, until } from './support/fixture.js';
+import { collect, sleep, until } from './support/fixture.js';
 import { RealContainerd, skipReal } from './support/real-containerd.js';
 import { shellRootfs } from './support/tar.js';
 import { TinyRegistry } from './support/tiny-registry.js';
@@ -277,6 +277,15 @@ t.test('a real containerd', { skip: skipReal }, async (t) => {
       '/tasks/resumed',
       '/tasks/exit ',
     ]);
+  });
+
+  await t.test('a call ends with DEADLINE_EXCEEDED, whichever side is the first to end it', async (t) => {
+    const codes = new Set<unknown>();
+    const late = async (timeoutMs: number) => {
+      await collect(client.events.subscribe([], { timeoutMs })).catch((e: unknown) => codes.add((e as { code?: unknown }).code));
+    };
+    for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 10 }, (_, i) => late(20 + i)));
+    t.same([...codes], [status.DEADLINE_EXCEEDED]);
   });
 
   await t.test('containerd is killed and comes back: streams fail, the container and its output live on', async (t) => {

@@ -35,6 +35,14 @@ export interface Duplex<Request, Response> {
 /** containerd's own limit of a message (`grpc.max_recv_message_size`). */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
+/** How much earlier than the client's a deadline may end at containerd: the rest is sent in whole milliseconds. */
+const EARLY_MS = 10;
+
+/** When a call ends at the latest, in milliseconds since the epoch. */
+interface Limit {
+  readonly deadline?: number;
+}
+
 /** containerd over its unix socket: the namespace and lease headers, deadlines, cancellation and errors of every call. */
 export class Channel {
   private readonly client: Client;
@@ -82,6 +90,7 @@ export class Channel {
     const name = callName(method.path);
     if (options.signal?.aborted) return Promise.reject(cancelled(name, options.signal));
     const done = this.observe(name, options);
+    const limit = deadline(options.timeoutMs ?? defaultTimeoutMs);
     return new Promise((resolve, reject) => {
       const call = this.client.makeUnaryRequest(
         method.path,
@@ -89,11 +98,11 @@ export class Channel {
         method.responseDeserialize,
         request,
         this.metadata(options),
-        deadline(options.timeoutMs ?? defaultTimeoutMs),
+        limit,
         (error, response) => {
           this.open.delete(call);
           detach();
-          const failure = error === null ? undefined : this.callError(name, error, options.signal);
+          const failure = error === null ? undefined : this.callError(name, error, limit, options.signal);
           done(failure);
           if (failure !== undefined) reject(failure);
           else resolve(response as Response);
@@ -112,15 +121,16 @@ export class Channel {
   ): AsyncIterableIterator<Response> {
     const name = callName(method.path);
     if (options.signal?.aborted) return failed(cancelled(name, options.signal));
+    const limit = deadline(options.timeoutMs ?? 0);
     const call = this.client.makeServerStreamRequest(
       method.path,
       method.requestSerialize,
       method.responseDeserialize,
       request,
       this.metadata(options),
-      deadline(options.timeoutMs ?? 0),
+      limit,
     );
-    return this.read(name, call, options);
+    return this.read(name, call, limit, options);
   }
 
   /** Messages both ways. */
@@ -130,17 +140,18 @@ export class Channel {
       const nothing = () => undefined;
       return { send: nothing, end: nothing, cancel: nothing, messages: failed(cancelled(name, options.signal)) };
     }
+    const limit = deadline(options.timeoutMs ?? 0);
     const call = this.client.makeBidiStreamRequest(
       method.path,
       method.requestSerialize,
       method.responseDeserialize,
       this.metadata(options),
-      deadline(options.timeoutMs ?? 0),
+      limit,
     );
     return {
       send: (message) => void call.write(message),
       end: () => void call.end(),
-      messages: this.read(name, call, options),
+      messages: this.read(name, call, limit, options),
       cancel: () => call.cancel(),
     };
   }
@@ -148,6 +159,7 @@ export class Channel {
   private read<Response>(
     name: string,
     call: NodeJS.EventEmitter & { pause(): unknown; resume(): unknown; cancel(): void },
+    limit: Limit,
     options: CallOptions,
   ): MessageQueue<Response> {
     const done = this.observe(name, options);
@@ -167,13 +179,16 @@ export class Channel {
     this.open.add(call);
     call.on('data', (message: Response) => queue.push(message));
     call.on('end', () => finish());
-    call.on('error', (error: ServiceError) => finish(this.callError(name, error, options.signal)));
+    call.on('error', (error: ServiceError) => finish(this.callError(name, error, limit, options.signal)));
     detach = onAbort(options.signal, () => call.cancel());
     return queue;
   }
 
-  private callError(name: string, error: ServiceError, signal: AbortSignal | undefined): ContainerdError {
-    if (error.code === status.CANCELLED && signal?.aborted) return cancelled(name, signal);
+  private callError(name: string, error: ServiceError, limit: Limit, signal: AbortSignal | undefined): ContainerdError {
+    if (error.code === status.CANCELLED) {
+      if (signal?.aborted) return cancelled(name, signal);
+      if (isOver(limit)) return new ContainerdError(status.DEADLINE_EXCEEDED, name, 'containerd ended the call at its deadline', { cause: error });
+    }
     const failure = error.code === status.UNAVAILABLE ? connectionFailure(error.details, this.options.socketPath) : undefined;
     return new ContainerdError(error.code, name, failure ?? error.details, { cause: error });
   }
@@ -203,8 +218,13 @@ function callName(path: string): string {
   return `${noun}.${method.charAt(0).toLowerCase()}${method.slice(1)}`;
 }
 
-function deadline(timeoutMs: number): { deadline?: number } {
+function deadline(timeoutMs: number): Limit {
   return timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {};
+}
+
+/** containerd knows the deadline too. Where its timer is the first, it resets the stream, which reads as CANCELLED. */
+function isOver({ deadline: end }: Limit): boolean {
+  return end !== undefined && Date.now() > end - EARLY_MS;
 }
 
 function cancelled(name: string, signal: AbortSignal): ContainerdError {
