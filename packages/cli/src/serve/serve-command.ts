@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { CommandContext } from '../command-context.js';
 import { CommandError, ExitCode } from '../exit-code.js';
+import { IdleMemory } from './idle-memory.js';
 import { createLogger } from './logger.js';
 import { configOverrides, OVERRIDES, type ConfigFlags } from './overrides.js';
 
@@ -44,7 +45,9 @@ async function serve(flags: ConfigFlags, context: CommandContext): Promise<void>
     logger.fatal({ err: error }, 'criquet cannot start');
     throw new CommandError(error instanceof Error ? error.message : String(error), ExitCode.failed, { cause: error });
   });
+  const idleMemory = new IdleMemory(logger);
   await aborted(context.signal);
+  idleMemory.stop();
   await stop(server, logger);
 }
 
