@@ -6,14 +6,10 @@ import type { Logger } from 'pino';
 
 /** A pause between two looks. */
 const LOOK_MS = 2_500;
-/** A daemon that used less than this share of a core since the last look has time for a collection, which stops it for some ten milliseconds. */
-const IDLE_SHARE = 0.25;
+/** A daemon that used less than this share of a core since the last look has time for a collection, which stops it for 10 to 50 ms. */
+const IDLE_SHARE = 0.1;
 /** What is not worth a collection. */
 const GROWTH_BYTES = 4 * 1024 * 1024;
-
-interface MallocTrim {
-  async(pad: number, done: () => void): void;
-}
 
 /** What is known of the process, and what can be done to it. */
 export interface ProcessMemory {
@@ -22,7 +18,7 @@ export interface ProcessMemory {
   /** Processor time so far, in milliseconds. */
   cpu(): number;
   /** Gives back what is not needed. */
-  giveBack(): Promise<void>;
+  giveBack(): void;
 }
 
 /**
@@ -41,23 +37,21 @@ export class IdleMemory {
     lookMs = LOOK_MS,
   ) {
     this.cpu = memory.cpu();
-    this.timer = setInterval(() => void this.look(lookMs), lookMs).unref();
+    this.timer = setInterval(() => this.look(lookMs), lookMs).unref();
   }
 
   stop(): void {
     clearInterval(this.timer);
   }
 
-  private async look(sinceMs: number): Promise<void> {
+  private look(sinceMs: number): void {
     const { memory } = this;
     const before = this.cpu;
     this.cpu = memory.cpu();
     if (this.cpu - before > IDLE_SHARE * sinceMs) return;
     const resident = memory.resident();
     if (resident < this.least + GROWTH_BYTES) return;
-    // Until it is known better: a second look must not begin a second collection.
-    this.least = resident;
-    await memory.giveBack();
+    memory.giveBack();
     this.least = memory.resident();
     this.log.debug({ residentBytes: this.least, givenBackBytes: resident - this.least }, 'memory was given back');
   }
@@ -75,23 +69,19 @@ export function ownMemory(): ProcessMemory {
       const { user, system } = cpuUsage();
       return (user + system) / 1000;
     },
-    async giveBack() {
+    giveBack() {
       collect();
-      await trim();
+      trim();
     },
   };
 }
 
-/** By another thread, since it may take as long as the collection. The C library of musl has none. */
-function mallocTrim(): () => Promise<void> {
-  let trim: MallocTrim;
+/** Another thread would not help: whoever asks for memory meanwhile waits for it. The C library of musl has none. */
+function mallocTrim(): () => void {
   try {
-    trim = koffi.load(null).func('int malloc_trim(size_t pad)') as unknown as MallocTrim;
+    const trim = koffi.load(null).func('int malloc_trim(size_t pad)') as unknown as (pad: number) => number;
+    return () => trim(0);
   } catch {
-    return () => Promise.resolve();
+    return () => undefined;
   }
-  return () =>
-    new Promise((resolve) => {
-      trim.async(0, () => resolve());
-    });
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Attachment } from '../attachment/attachment.js';
 import { interfaceNameFault, networkNameFault } from '../attachment/validate-names.js';
@@ -23,9 +23,17 @@ export class AttachmentCache {
     const name = fileName(list.name, attachment.containerId, attachment.ifName);
     // not in `results`: libcni and this class take every file there for an attachment
     const temporary = join(this.cacheDir, `.${name}.tmp`);
-    await mkdir(this.#results, { recursive: true, mode: 0o700 });
-    await writeFile(temporary, encodeCacheFile(list, attachment, result), { mode: 0o600 });
-    await rename(temporary, join(this.#results, name));
+    const file = encodeCacheFile(list, attachment, result);
+    const store = async () => {
+      await writeFile(temporary, file, { mode: 0o600 });
+      await rename(temporary, join(this.#results, name));
+    };
+    // Only the first one of a node finds no directory.
+    await store().catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      await mkdir(this.#results, { recursive: true, mode: 0o700 });
+      await store();
+    });
   }
 
   /** undefined when there is none, or none that can be read. */
@@ -61,15 +69,15 @@ export class AttachmentCache {
   /** Succeeds when there is none. */
   async remove(containerId: string, networkName: string, ifName: string): Promise<void> {
     const name = fileName(networkName, containerId, ifName);
-    await rm(join(this.cacheDir, `.${name}.tmp`), { force: true });
-    await rm(join(this.#results, name), { force: true });
+    await removeFile(join(this.cacheDir, `.${name}.tmp`));
+    await removeFile(join(this.#results, name));
   }
 
   /** What a process that was killed while it wrote has left of a container's files, of interfaces without `-` in their names. Not while one is written. */
   async removeUnfinished(containerId: string): Promise<void> {
     for (const name of await namesIn(this.cacheDir)) {
       const [, before = ''] = /^\.(.+)-[^-]+\.tmp$/.exec(name) ?? [];
-      if (before.endsWith(`-${containerId}`)) await rm(join(this.cacheDir, name), { force: true });
+      if (before.endsWith(`-${containerId}`)) await removeFile(join(this.cacheDir, name));
     }
   }
 
@@ -81,6 +89,12 @@ export class AttachmentCache {
     const json = await readFile(file, 'utf8').catch(() => undefined);
     return json === undefined ? undefined : decodeCacheFile(json, file);
   }
+}
+
+async function removeFile(path: string): Promise<void> {
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
 }
 
 function namesIn(directory: string): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -81,7 +81,7 @@ export class NetnsThread implements NetnsProvider {
 
   async exists(path: string): Promise<boolean> {
     try {
-      return (await statfs(path)).type === NSFS_MAGIC;
+      return statfsSync(path).type === NSFS_MAGIC;
     } catch (cause) {
       const { code = '', message } = cause as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') return false;

@@ -27,7 +27,7 @@ export class ProcessPluginRunner implements PluginRunner {
   }
 
   find(type: string, binDirs: readonly string[]): Promise<string | undefined> {
-    return findPlugin(type, binDirs);
+    return Promise.resolve(findPlugin(type, binDirs));
   }
 
   async run(request: PluginRequest): Promise<PluginExit> {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { unmountAll } from '../runtime/mount-point.js';
@@ -26,6 +27,7 @@ export async function removePart(directory: string): Promise<void> {
  * leaves them there when it is killed: a removal through them would be one of the node's cgroups.
  */
 export async function removeTree(directory: string): Promise<void> {
+  if (!existsSync(directory)) return;
   await unmountAll((mountPoint) => mountPoint.startsWith(`${directory}/`));
   await rm(directory, { recursive: true, force: true });
 }

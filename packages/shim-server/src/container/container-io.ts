@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PIPE_BYTES, TaskIo, type OutputReader, type TaskStreams } from '@criquet/runtime-containerd';
 import type { Logger } from 'pino';
@@ -7,6 +7,7 @@ import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import { ContainerLog, DropNotice, prepareLogDirectory, STREAM_NAMES, type ContainerLogOptions, type StreamName } from '../logging/index.js';
 import { pathExists } from '../runtime/path-exists.js';
+import { readTextSync } from '../runtime/read-text-sync.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
@@ -121,8 +122,9 @@ export class ContainerIo {
   /** The streams that the last daemon left within a line, in order. Told once: a daemon that is killed later leaves them otherwise. */
   private async takeUnfinished(containerId: string): Promise<ReadonlySet<StreamName>> {
     const file = this.unfinishedFile(containerId);
-    const names = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-    await rm(file, { force: true });
+    const names = readTextSync(file)?.split('\n');
+    if (names === undefined) return new Set();
+    await unlink(file);
     return new Set(STREAM_NAMES.filter((name) => names.includes(name)));
   }
 

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import type { ContainerConfig } from '@criquet/cri-api';
 import type { ImageRunConfig, Mount } from '@criquet/runtime-containerd';
@@ -6,12 +5,13 @@ import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { CriquetConfig } from '../config/index.js';
 import { failedPrecondition } from '../errors.js';
 import { copyTree } from '../runtime/copy-tree.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 import { openInRoot } from '../runtime/open-in-root.js';
+import { removeDirectory } from '../runtime/remove-directory.js';
 import { readSnapshot } from '../runtime/snapshot-reader.js';
 import type { Xattrs } from '../runtime/xattrs.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
-import { makeDirectories } from '../runtime/make-directories.js';
 
 /**
  * The volumes that an image declares (`VOLUME`): each is a directory of the node that belongs to the container, begins with
@@ -53,7 +53,7 @@ export class DeclaredVolumes {
 
   /** What is gone already is fine. */
   async remove(containerId: string): Promise<void> {
-    await rm(this.layout.declaredVolumes(containerId), { recursive: true, force: true });
+    await removeDirectory(this.layout.declaredVolumes(containerId));
   }
 
   private async fill(root: string, containerPath: string, hostPath: string): Promise<void> {

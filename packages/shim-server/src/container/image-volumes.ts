@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountPropagation, type Mount } from '@criquet/cri-api';
 import type { Containerd } from '@criquet/runtime-containerd';
@@ -9,16 +10,17 @@ import { toStatus } from '../grpc/status.js';
 import { ImageIndex } from '../image/image-index.js';
 import { ImageUnpacker } from '../image/image-unpacker.js';
 import { removeSnapshot } from '../runtime/already-gone.js';
+import { makeDirectories } from '../runtime/make-directories.js';
 import { bindReadOnly } from '../runtime/mount.js';
 import { removeMountPoint, removeMountPoints } from '../runtime/mount-point.js';
 import { openInRoot, TooManyLinks } from '../runtime/open-in-root.js';
+import { removeDirectory } from '../runtime/remove-directory.js';
 import { mountReadOnly } from '../runtime/snapshot-mount.js';
 import { checkImageIdMappings, isImageMount, type PodUserNamespace } from '../spec/index.js';
 import type { ImageVolume } from '../state/container-record.js';
 import type { Layout } from '../state/layout.js';
 import { ownedBy } from '../state/owner-labels.js';
 import { Token } from '../tokens.js';
-import { makeDirectories } from '../runtime/make-directories.js';
 
 /** PATH_MAX without its final NUL, and NAME_MAX (limits.h). */
 const MAX_PATH_BYTES = 4095;
@@ -101,8 +103,10 @@ export class ImageVolumes {
   async remove(containerId: string, volumes: readonly ImageVolume[]): Promise<void> {
     const directory = this.layout.imageVolumes(containerId);
     // A record that cannot be read names none.
-    await removeMountPoints(directory);
-    await rm(directory, { recursive: true, force: true });
+    if (existsSync(directory)) {
+      await removeMountPoints(directory);
+      await removeDirectory(directory);
+    }
     for (const { snapshotter, snapshotKey } of volumes) await removeSnapshot(this.containerd.snapshots, snapshotter, snapshotKey);
   }
 

@@ -1,7 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import { EventStream } from '../runtime/event-stream.js';
+import { readTextSync } from '../runtime/read-text-sync.js';
 import { cgroupDirectory, type NodeFacts } from '../spec/index.js';
 import type { ContainerRecord } from '../state/container-record.js';
 import { Token, type Containers, type NodeRoots } from '../tokens.js';
@@ -43,7 +44,7 @@ export class OomKills {
 
   /** Whether it happened to a container that has ended; ask once. */
   async happened(container: ContainerRecord): Promise<boolean> {
-    const own = await killsIn(this.directory(container), this.node.cgroup);
+    const own = killsIn(this.directory(container), this.node.cgroup);
     const slice = this.slice(container);
     const known = slice === undefined ? undefined : this.accounted.get(slice);
     let killed = own !== undefined && own > 0;
@@ -82,18 +83,17 @@ export class OomKills {
 }
 
 /** Processes of a cgroup (on v2 also of those below it) that were killed for a memory limit; undefined when there is no such cgroup. */
-async function killsIn(directory: string, version: 'v1' | 'v2'): Promise<number | undefined> {
+function killsIn(directory: string, version: 'v1' | 'v2'): number | undefined {
   const file = version === 'v2' ? 'memory.events' : 'memory.oom_control';
-  const text = await readFile(join(directory, file), 'utf8').catch(() => '');
-  const kills = /^oom_kill (\d+)$/m.exec(text)?.[1];
+  const kills = /^oom_kill (\d+)$/m.exec(readTextSync(join(directory, file)) ?? '')?.[1];
   return kills === undefined ? undefined : Number(kills);
 }
 
 /** Kills below a v2 cgroup that none of the cgroups in it has counted. */
 async function killsOfTheGone(slice: string): Promise<number> {
   // Before those inside: a kill between the reads is then missing for a moment, and never taken for one of the gone.
-  const all = (await killsIn(slice, 'v2')) ?? 0;
+  const all = killsIn(slice, 'v2') ?? 0;
   const entries = await readdir(slice, { withFileTypes: true }).catch(() => []);
-  const inside = await Promise.all(entries.filter((entry) => entry.isDirectory()).map(({ name }) => killsIn(join(slice, name), 'v2')));
-  return Math.max(0, all - inside.reduce<number>((sum, kills) => sum + (kills ?? 0), 0));
+  const inside = entries.filter((entry) => entry.isDirectory()).map(({ name }) => killsIn(join(slice, name), 'v2') ?? 0);
+  return Math.max(0, all - inside.reduce((sum, kills) => sum + kills, 0));
 }

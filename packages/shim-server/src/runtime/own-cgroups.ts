@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { readdir, rmdir } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject, Lifecycle, scoped } from 'tsyringe';
@@ -30,19 +30,27 @@ export class OwnCgroups {
    */
   async remove(object: { readonly id: string; readonly cgroupsPath: string }): Promise<void> {
     // An OCI runtime has removed them in the usual case.
-    const directories = (await this.of(object)).filter((directory) => existsSync(directory));
+    const directories = this.of(object).filter((directory) => existsSync(directory));
     const late = AbortSignal.timeout(KILLED_MS);
     await removeCgroups(directories, late).catch((error: unknown) => {
       throw late.aborted ? failedPrecondition(`still in use: ${directories.filter((directory) => existsSync(directory)).join(', ')}`) : error;
     });
   }
 
-  private async of({ id, cgroupsPath }: { readonly id: string; readonly cgroupsPath: string }): Promise<string[]> {
+  private of({ id, cgroupsPath }: { readonly id: string; readonly cgroupsPath: string }): string[] {
     // Nothing but a cgroup that is certainly this object's alone.
     if (!cgroupsPath.includes(id)) return [];
     const root = join(this.roots.sys, 'fs/cgroup');
-    const hierarchies = this.node.cgroup === 'v2' ? [''] : await readdir(root).catch(() => []);
+    const hierarchies = this.node.cgroup === 'v2' ? [''] : namesIn(root);
     return hierarchies.map((name) => cgroupDirectory(cgroupsPath, this.node, name, root));
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
   }
 }
 

@@ -1,14 +1,18 @@
-import { chown, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chown, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject, Lifecycle, scoped } from 'tsyringe';
 import type { PodSandboxConfig } from '@criquet/cri-api';
 import type { CriquetConfig } from '../config/index.js';
 import { chooseNodeResolvConf, hostnameFile, hostsFile, resolvConf } from '../pod-files/index.js';
-import { mount, MountFlag, unmount } from '../runtime/mount.js';
+import { makeDirectories } from '../runtime/make-directories.js';
+import { removeMountPoint } from '../runtime/mount-point.js';
+import { mount, MountFlag } from '../runtime/mount.js';
+import { readTextSync } from '../runtime/read-text-sync.js';
+import { removeDirectory } from '../runtime/remove-directory.js';
 import { hasHostIpc, hasHostNetwork, onNode, podUserNamespace, ROOT_USER, type PodFiles } from '../spec/index.js';
 import type { Layout } from '../state/layout.js';
 import { Token } from '../tokens.js';
-import { makeDirectories } from '../runtime/make-directories.js';
 
 /** The files and the shared memory that a sandbox's containers see: /etc/hosts, /etc/hostname, /etc/resolv.conf, /dev/shm. */
 @scoped(Lifecycle.ContainerScoped)
@@ -32,13 +36,10 @@ export class SandboxFiles {
   async create(sandboxId: string, config: PodSandboxConfig): Promise<void> {
     const paths = this.paths(sandboxId, config);
     await makeDirectories(this.layout.sandboxFiles(sandboxId), 0o711);
-    const [nodeHosts, etcResolvConf, resolvedConf] = await Promise.all(
-      ['/etc/hosts', '/etc/resolv.conf', '/run/systemd/resolve/resolv.conf'].map(textOrNothing),
-    );
-    const nodeResolvConf = chooseNodeResolvConf(etcResolvConf ?? '', resolvedConf ?? '');
+    const nodeResolvConf = chooseNodeResolvConf(readTextSync('/etc/resolv.conf') ?? '', readTextSync('/run/systemd/resolve/resolv.conf') ?? '');
     const root = podRoot(config);
     await Promise.all([
-      writeFile(paths.hosts, hostsFile(nodeHosts ?? ''), { mode: 0o644 }),
+      writeFile(paths.hosts, hostsFile(readTextSync('/etc/hosts') ?? ''), { mode: 0o644 }),
       writeFile(paths.hostname, hostnameFile(config.hostname, hasHostNetwork(config)), { mode: 0o644 }),
       writeFile(paths.resolvConf, resolvConf(config.dnsConfig, nodeResolvConf), { mode: 0o644 }),
     ]);
@@ -51,13 +52,15 @@ export class SandboxFiles {
 
   /** Ends what is mounted: the sandbox has stopped, its files can still be looked at. */
   async unmount(sandboxId: string): Promise<void> {
-    await unmount(this.layout.shm(sandboxId));
-    await rm(this.layout.sandboxState(sandboxId), { recursive: true, force: true });
+    const directory = this.layout.sandboxState(sandboxId);
+    if (!existsSync(directory)) return;
+    await removeMountPoint(this.layout.shm(sandboxId));
+    await removeDirectory(directory);
   }
 
   async remove(sandboxId: string): Promise<void> {
     await this.unmount(sandboxId);
-    await rm(this.layout.sandboxFiles(sandboxId), { recursive: true, force: true });
+    await removeDirectory(this.layout.sandboxFiles(sandboxId));
   }
 }
 
@@ -65,8 +68,4 @@ export class SandboxFiles {
 function podRoot(config: PodSandboxConfig): { uid: number; gid: number } | undefined {
   const userns = podUserNamespace(config);
   return userns === undefined ? undefined : onNode(userns, ROOT_USER);
-}
-
-function textOrNothing(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '');
 }
