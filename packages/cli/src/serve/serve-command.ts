@@ -5,6 +5,7 @@ import { CommandError, ExitCode } from '../exit-code.js';
 import { IdleMemory } from './idle-memory.js';
 import { createLogger } from './logger.js';
 import { configOverrides, OVERRIDES, type ConfigFlags } from './overrides.js';
+import { takePrecedence } from './precedence.js';
 
 /** A daemon that was asked to stop must be gone by then. */
 const STOP_LIMIT_MS = 5000;
@@ -40,6 +41,7 @@ async function serve(flags: ConfigFlags, context: CommandContext): Promise<void>
   // What the modes of files come to must not depend on who starts the daemon.
   process.umask(0o022);
   const logger = await createLogger(config.logLevel, context.stdout);
+  takePrecedence(logger);
   logger.info({ files, listen: config.listen, containerd: config.containerd.address }, 'criquet starts');
   const server = await start({ config, logger }).catch((error: unknown) => {
     logger.fatal({ err: error }, 'criquet cannot start');
