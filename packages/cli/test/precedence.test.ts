@@ -19,9 +19,9 @@ function written(t: Test, { pid, session, name = 'node' }: { pid: number; sessio
 }
 
 t.test('the leader of a session, and nobody else', (t) => {
-  t.equal(written(t, { pid: 12, session: 12 }), '-10');
+  t.equal(written(t, { pid: 12, session: 12 }), '-5');
   t.equal(written(t, { pid: 12, session: 7 }), '', 'in a shell');
-  t.equal(written(t, { pid: 12, session: 12, name: 'a) R 3 3 9 (b' }), '-10', 'whatever its name');
+  t.equal(written(t, { pid: 12, session: 12, name: 'a) R 3 3 9 (b' }), '-5', 'whatever its name');
   t.end();
 });
 
@@ -39,7 +39,7 @@ t.test('this kernel', { skip: existsSync('/proc/self/autogroup') ? false : 'it h
   const program = `const { takePrecedence } = await import(${JSON.stringify(MODULE)}); takePrecedence({ debug: (at, text) => console.log(text, at.err) }); console.log(require('node:fs').readFileSync('/proc/self/autogroup', 'utf8'))`;
   const script = `globalThis.require = (await import('node:module')).createRequire('/'); ${program}`;
   const run = (...before: string[]) => execFileSync('setsid', ['--wait', ...before, process.execPath, '--input-type=module', '-e', script], { encoding: 'utf8' });
-  t.match(run(), /nice -10$/m);
+  t.match(run(), /nice -5$/m);
   t.match(run('sh', '-c', '"$@"; :', 'sh'), /nice 0$/m, 'not the leader');
   t.end();
 });

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 
-/** About nine times the weight of what else runs. */
-const NICE = -10;
+/** Three times the weight of what else runs. */
+const NICE = -5;
 
 /**
  * Gives the daemon's event loop precedence where the kernel shares the processors between sessions (sched(7), "The autogroup feature"): every shim and every
