@@ -57,22 +57,29 @@ export class IdleMemory {
   }
 }
 
-/** This process: a whole collection of V8's heap, then the free parts of malloc's. */
+/** This process. */
 export function ownMemory(): ProcessMemory {
-  // There is no other way to a collection without a flag on the command line, which an executable of its own does not have.
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const trim = mallocTrim();
+  let giveBack: (() => void) | undefined;
   return {
     resident: () => memoryUsage.rss(),
     cpu: () => {
       const { user, system } = cpuUsage();
       return (user + system) / 1000;
     },
-    giveBack() {
-      collect();
-      trim();
-    },
+    // Made when it is first needed: the start of the daemon does not wait for it.
+    giveBack: () => (giveBack ??= collectionAndTrim())(),
+  };
+}
+
+/** A whole collection of V8's heap, then the free parts of malloc's. */
+function collectionAndTrim(): () => void {
+  // There is no other way to a collection without a flag on the command line, which an executable of its own does not have.
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const trim = mallocTrim();
+  return () => {
+    collect();
+    trim();
   };
 }
 
