@@ -6,14 +6,18 @@ import { nativeParts } from './native-parts.js';
 import { thirdPartyNotices } from './notices.js';
 import { replaceFile } from './replace-file.js';
 
+/** What `start.js` keeps there; it says itself of which bundle it is. */
+const CODE_CACHE = 'code-cache';
+
 /** Where each program of the bundle begins: its file there, and the module in the checkout. */
 const PROGRAMS = {
   criquet: 'packages/cli/dist/src/main.js',
+  start: 'packages/cli/dist/src/start.js',
   'netns-worker': 'packages/network-cni/dist/src/netns/netns-worker.js',
 };
 
 /**
- * Makes the command of compiled packages one file that starts fast: `criquet.js`, and beside it the thread for network namespaces, the native
+ * Makes the command of compiled packages one file that starts fast: `criquet.js`, and beside it `start.js`, which runs it with code that was compiled before, the thread for network namespaces, the native
  * parts, a source map and the licences of what is inside. It needs no node_modules and runs wherever the directory is copied to. What
  * is there already and has not changed is left alone, and what has is put in the old file's place, so that a daemon that runs from it goes on.
  *
@@ -55,6 +59,6 @@ export async function bundle(root: string, directory: string): Promise<void> {
   for (const [file, contents] of files) await replaceFile(join(directory, file), contents);
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.path, entry.name);
-    if (!entry.isDirectory() && !files.has(relative(directory, path))) await rm(path);
+    if (!entry.isDirectory() && !files.has(relative(directory, path)) && entry.name !== CODE_CACHE) await rm(path);
   }
 }

@@ -1,5 +1,8 @@
 // Makes dist/bundle of the compiled packages: `pnpm build`, after tsc.
 import { join } from 'node:path';
 import { bundle } from './bundle.js';
+import { writeCodeCache } from './code-cache.js';
 
-await bundle(join(import.meta.dirname, '../../../..'), join(import.meta.dirname, '../bundle'));
+const root = join(import.meta.dirname, '../../../..');
+await bundle(root, join(import.meta.dirname, '../bundle'));
+await writeCodeCache(root);

@@ -40,19 +40,53 @@ function failingStart(t: Test, main: string): { stack: string; stderr: string } 
 }
 
 await t.test('the bundle answers as the modules do, wherever it lies', async (t) => {
-  const main = join(elsewhere(t), 'criquet.js');
+  const lib = elsewhere(t);
   for (const words of [['--version'], ['--help'], ['config', 'default'], ['pod', 'ps', '-r', '/nonexistent.sock']]) {
-    t.same(run(main, ...words), run(UNBUNDLED, ...words), words.join(' '));
+    const expected = run(UNBUNDLED, ...words);
+    for (const main of ['criquet.js', 'start.js']) t.same(run(join(lib, main), ...words), expected, `${main} ${words.join(' ')}`);
   }
+});
+
+await t.test('code that was compiled before is used, with the flags of scripts/criquet, and only for the bundle that it was made of', async (t) => {
+  const lib = elsewhere(t);
+  const cache = readFileSync(join(lib, 'code-cache'));
+  const flags = /^exec "\$node" (.*) "\$main"/m.exec(readFileSync(join(CHECKOUT, 'scripts/criquet'), 'utf8'))?.[1]?.split(' ') ?? [];
+  t.ok(flags.length > 0);
+  const accepted = `
+    const { createHash } = require('node:crypto'), { readFileSync } = require('node:fs'), { wrap } = require('node:module'), { Script } = require('node:vm');
+    const source = readFileSync('criquet.js'), cache = readFileSync('code-cache');
+    const script = new Script(wrap(source.toString().replace(/^#!/, '//')), { cachedData: cache.subarray(32) });
+    console.log(script.cachedDataRejected, createHash('sha256').update(source).digest().equals(cache.subarray(0, 32)));`;
+  t.equal(spawnSync(process.execPath, [...flags, '-e', accepted], { cwd: lib, encoding: 'utf8' }).stdout, 'false true\n', 'V8 takes it');
+
+  const version = (main: string) => run(join(lib, main), '--version').stdout;
+  const [, number = ''] = /^criquet (\d+\.\d+\.\d+)\n$/.exec(version('start.js')) ?? [];
+  const other = number.replace(/\d$/, (digit) => String((Number(digit) + 1) % 10));
+  const bundle = readFileSync(join(lib, 'criquet.js'), 'utf8');
+  writeFileSync(join(lib, 'criquet.js'), bundle.replaceAll(`"${number}"`, `"${other}"`));
+  t.equal(version('start.js'), `criquet ${other}\n`, 'a bundle of the same length');
+  writeFileSync(join(lib, 'criquet.js'), bundle);
+  for (const [what, damaged] of [
+    ['empty', Buffer.alloc(0)],
+    ['cut off', cache.subarray(0, 1_000)],
+    ['of zeros', Buffer.concat([cache.subarray(0, 32), Buffer.alloc(100_000)])],
+  ] as const) {
+    writeFileSync(join(lib, 'code-cache'), damaged);
+    t.equal(version('start.js'), `criquet ${number}\n`, what);
+  }
+  rmSync(join(lib, 'code-cache'));
+  t.equal(version('start.js'), `criquet ${number}\n`, 'none');
 });
 
 await t.test('a logged error names the line of the source', async (t) => {
   const lib = elsewhere(t);
-  const { stack, stderr } = failingStart(t, join(lib, 'criquet.js'));
-  t.match(stderr, /cannot reach containerd at \/nonexistent\.sock/);
-  const [, file = '', line = ''] = /at whenAnswering \((packages\/shim-server\/src\/[\w/-]+\.ts):(\d+)\)/.exec(stack) ?? [];
-  t.equal(file, 'packages/shim-server/src/start-shim-server.ts', stack);
-  t.match(readFileSync(join(CHECKOUT, file), 'utf8').split('\n')[Number(line) - 1], /throw new Error\(`containerd\.address/);
+  for (const main of ['criquet.js', 'start.js']) {
+    const { stack, stderr } = failingStart(t, join(lib, main));
+    t.match(stderr, /cannot reach containerd at \/nonexistent\.sock/);
+    const [, file = '', line = ''] = /at whenAnswering \((packages\/shim-server\/src\/[\w/-]+\.ts):(\d+)\)/.exec(stack) ?? [];
+    t.equal(file, 'packages/shim-server/src/start-shim-server.ts', stack);
+    t.match(readFileSync(join(CHECKOUT, file), 'utf8').split('\n')[Number(line) - 1], /throw new Error\(`containerd\.address/);
+  }
 });
 
 await t.test('so does an error that nobody expected, and Node ends as ever', async (t) => {
