@@ -17,9 +17,10 @@ const PROGRAMS = {
 };
 
 /**
- * Makes the command of compiled packages one file that starts fast: `criquet.js`, and beside it `start.js`, which runs it with code that was compiled before, the thread for network namespaces, the native
- * parts, a source map and the licences of what is inside. It needs no node_modules and runs wherever the directory is copied to. What
- * is there already and has not changed is left alone, and what has is put in the old file's place, so that a daemon that runs from it goes on.
+ * Makes the command of compiled packages one file that starts fast: `criquet.js`, and beside it `start.js`, which runs it with code that was
+ * compiled before, the thread for network namespaces, the native parts, a source map and the licences of what is inside. It needs no
+ * node_modules and runs wherever the directory is copied to. What is there already and has not changed is left alone, and what has is put in
+ * the old file's place, so that a daemon that runs from it goes on.
  *
  * @param root the checkout; what is in its `dist` directories is bundled
  * @param directory where the bundle goes

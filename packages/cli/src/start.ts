@@ -15,6 +15,7 @@ const DIGEST_BYTES = 32;
 const directory = dirname(fileURLToPath(import.meta.url));
 const file = join(directory, 'criquet.js');
 const cacheFile = join(directory, 'code-cache');
+// Nothing else is there yet that could wait.
 const source = readFileSync(file);
 const digest = createHash('sha256').update(source).digest();
 const [before = '', after = ''] = Module.wrap('\0').split('\0');

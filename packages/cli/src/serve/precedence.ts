@@ -15,7 +15,7 @@ const NICE = -5;
 export function takePrecedence(log: Logger, proc = '/proc'): void {
   const own = join(proc, 'self');
   try {
-    // In somebody's shell the whole session would have it, and keep it.
+    // Files that the kernel makes, once, before anybody is served. In somebody's shell the whole session would have it, and keep it.
     if (!isSessionLeader(readFileSync(join(own, 'stat'), 'utf8'))) return;
     writeFileSync(join(own, 'autogroup'), String(NICE), { flag: 'r+' });
   } catch (error) {
